@@ -93,7 +93,10 @@ impl Warpfold<'_> {
     }
 
     /// For each of `needles`, how many of these sorted numbers come before it: with `right` those
-    /// that are equal, too. `torch.searchsorted` of one row. NaN is the greatest number.
+    /// that are equal, too. `torch.searchsorted`. NaN is the greatest number.
+    ///
+    /// One row of sorted numbers serves needles of any shape. Of several rows each serves its own:
+    /// then the needles have the same dimensions but for the last one.
     ///
     /// ```
     /// use candle_core::{Device, Tensor};
@@ -106,34 +109,38 @@ impl Warpfold<'_> {
     /// # Ok::<(), candle_core::Error>(())
     /// ```
     ///
-    /// What is not sorted gives unspecified places.
+    /// What is not sorted gives unspecified places. Of several rows, each takes a launch on a GPU.
     ///
     /// # Errors
     ///
-    /// If the sorted numbers are not one row, or dtypes or devices differ.
+    /// If the shapes do not fit, or dtypes or devices differ.
     pub fn searchsorted(&self, needles: &Tensor, right: bool) -> Result<Tensor> {
         const NAME: &str = "searchsorted";
         same_device(NAME, self.0, needles)?;
-        if self.0.rank() != 1 || self.0.dtype() != needles.dtype() {
+        let (sorted, of) = (self.0.dims(), needles.dims());
+        let fits = match sorted.len() {
+            0 => false,
+            1 => true,
+            rank => of.len() == rank && sorted[..rank - 1] == of[..rank - 1],
+        };
+        if !fits || self.0.dtype() != needles.dtype() {
+            let dtypes = (self.0.dtype().as_str(), needles.dtype().as_str());
             return Err(fault(
                 NAME,
                 format!(
-                    "sorted numbers of {} and shape {:?}, and needles of {}; give one row of the same dtype",
-                    self.0.dtype().as_str(),
-                    self.0.dims(),
-                    needles.dtype().as_str()
+                    "needles of {} and shape {of:?} do not fit sorted numbers of {} and shape {sorted:?}",
+                    dtypes.1, dtypes.0
                 ),
             ));
         }
+        let rows = sorted[..sorted.len() - 1].iter().product();
         let (sorted, needles) = (self.0.contiguous()?, needles.contiguous()?);
-        let [places] = run(
-            &Search {
-                needles: needles.clone(),
-                right,
-            },
-            &sorted,
-            sorted.elem_count(),
-        )?;
+        let job = Search {
+            needles: needles.clone(),
+            right,
+            rows,
+        };
+        let [places] = run(&job, &sorted, sorted.elem_count())?;
         Ok(plain(places, needles.shape()))
     }
 }
@@ -290,6 +297,8 @@ impl Job<1> for Counts {
 struct Search {
     needles: Tensor,
     right: bool,
+    /// How many rows the sorted numbers and the needles have.
+    rows: usize,
 }
 
 impl Job<1> for Search {
@@ -300,15 +309,25 @@ impl Job<1> for Search {
     fn cpu<T: Number>(&self, sorted: &[T]) -> Result<[CpuStorage; 1]> {
         let (storage, layout) = self.needles.storage_and_layout();
         let needles = on_cpu::<T>(self.name(), &storage, layout)?;
-        let places = match self.right {
-            true => upper_bound(sorted, needles, Order::ascending()),
-            false => lower_bound(sorted, needles, Order::ascending()),
-        };
-        Ok([signed(places.map_err(|error| fault(self.name(), error))?)])
+        let mut all = Vec::with_capacity(needles.len());
+        let (each, of_each) = (
+            sorted.len() / self.rows.max(1),
+            needles.len() / self.rows.max(1),
+        );
+        for row in 0..self.rows {
+            let sorted = &sorted[row * each..(row + 1) * each];
+            let needles = &needles[row * of_each..(row + 1) * of_each];
+            let places = match self.right {
+                true => upper_bound(sorted, needles, Order::ascending()),
+                false => lower_bound(sorted, needles, Order::ascending()),
+            };
+            all.extend(places.map_err(|error| fault(self.name(), error))?);
+        }
+        Ok([signed(all)])
     }
 
     #[cfg(feature = "cuda")]
     fn cuda<T: Number>(&self, gpu: &Gpu, sorted: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        gpu.search(sorted, &self.needles, self.right)
+        gpu.search(sorted, &self.needles, self.right, self.rows)
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! Nothing here waits for the GPU but [`Gpu::host_count`], which asks for the length of a result.
 
-mod draw;
-
-use crate::dtype::{Number, fault};
+use crate::dtype::{Number, Stored, fault};
 use crate::reduce::Measure;
 use crate::segments::Fold;
+use crate::steps::{GREATEST, Steps};
 use candle_core::cuda_backend::CudaDevice;
 use candle_core::{CudaStorage, DType, Result, Storage, Tensor};
 use std::any::{Any, TypeId};
@@ -27,9 +26,9 @@ use warpfold::statistics::{
     least, least_packed, measured, quickly_measured,
 };
 use warpfold::{
-    Axis, Binned, Bins, Element, Indices, Integer, Monoid, Offset, Offsets, Order, Prefixes, Rows,
-    Segments, SortKey, Sortable, Starts, function, gather, gather_rows, heads, index, map,
-    map_with, zip,
+    Axis, Binned, Bins, Candidate, Element, Indices, Integer, Monoid, Offset, Offsets, Order,
+    Prefixes, Rows, Segments, SortKey, Sortable, Starts, function, gather, gather_rows, heads,
+    index, map, map_with, zip,
 };
 
 pub(crate) use warpfold::cuda::cudarc::driver::DeviceRepr;
@@ -98,6 +97,24 @@ impl Gpu {
         cast.ok_or_else(|| self.fault("numbers are taken for those of another size"))
     }
 
+    /// Numbers as arrays of them.
+    pub(crate) fn arrays<'a, T: Element, A: Element>(
+        &self,
+        x: &View<'a, T>,
+    ) -> Result<View<'a, A>> {
+        let len = x.len() * size_of::<T>() / size_of::<A>().max(1);
+        // SAFETY: arrays of elements, of which every bit pattern is a value.
+        let arrays = unsafe { x.transmute::<A>(len) };
+        arrays.ok_or_else(|| self.fault("numbers are no arrays"))
+    }
+
+    /// Arrays as their numbers.
+    pub(crate) fn numbers<A: Element, T: Element>(&self, arrays: CudaSlice<A>) -> CudaSlice<T> {
+        let len = arrays.len() * size_of::<A>() / size_of::<T>();
+        // SAFETY: the memory was allocated on this stream, and goes from one owner to the other.
+        unsafe { self.stream.upgrade_device_ptr::<T>(arrays.leak(), len) }
+    }
+
     /// The numbers of a contiguous tensor, for `f`.
     fn with<T: Number, R>(
         &self,
@@ -137,10 +154,7 @@ impl Gpu {
 
     /// Numbers below 2^63 as candle stores them.
     fn store_signed(&self, numbers: CudaSlice<u64>) -> CudaStorage {
-        let len = numbers.len();
-        // SAFETY: the memory was allocated on this stream, and goes from one owner to the other.
-        let numbers = unsafe { self.stream.upgrade_device_ptr::<i64>(numbers.leak(), len) };
-        self.store(numbers)
+        self.store(self.numbers::<u64, i64>(numbers))
     }
 
     /// The kernels of a type, which are loaded when they are first asked for.
@@ -380,14 +394,18 @@ impl Gpu {
     }
 
     /// The `k` best of each row, and where they stand.
-    fn best_of<T: Number>(
+    fn best_of<T, S>(
         &self,
-        x: &View<'_, T>,
+        x: S,
         (rows, len): (usize, usize),
         k: usize,
         top: bool,
         order: Order,
-    ) -> Result<(CudaSlice<T>, CudaSlice<u64>)> {
+    ) -> Result<(CudaSlice<T>, CudaSlice<u64>)>
+    where
+        T: Stored + Sortable + Candidate<Key = T>,
+        S: Source<CudaStream, Item = T, Form = warpfold::source::Slice<T>>,
+    {
         let mut values = self.allocate::<T>(rows * k)?;
         let mut places = self.allocate::<u64>(rows * k)?;
         if rows * k > 0 {
@@ -463,14 +481,18 @@ impl Gpu {
         })
     }
 
-    /// The positions of what is not 0.
-    pub(crate) fn nonzero<T: Number>(&self, x: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        let found = match x.len() {
-            0 => 0,
-            _ => self.host_count(&self.count_of(x)?)?,
+    /// The positions of what is not 0: all of them, or as many as there is room for, and zeros.
+    pub(crate) fn nonzero<T: Number>(
+        &self,
+        x: &View<'_, T>,
+        room: Option<usize>,
+    ) -> Result<[CudaStorage; 1]> {
+        let mut positions = match room {
+            Some(room) => self.zeros::<u64>(room)?,
+            None if x.is_empty() => self.allocate::<u64>(0)?,
+            None => self.allocate::<u64>(self.host_count(&self.count_of(x)?)?)?,
         };
-        let mut positions = self.allocate::<u64>(found)?;
-        if found > 0 {
+        if !positions.is_empty() && !x.is_empty() {
             self.positions_of(flags::<T, _>(x), &mut positions)?;
         }
         Ok([self.store_signed(positions)])
@@ -589,17 +611,24 @@ impl Gpu {
         sorted: &View<'_, T>,
         needles: &Tensor,
         right: bool,
+        rows: usize,
     ) -> Result<[CudaStorage; 1]> {
         self.with::<T, _>(needles, |needles| {
             let mut places = self.allocate::<u64>(needles.len())?;
-            if !needles.is_empty() {
-                let search = self.kernels(Search::<T>::load)?;
-                let (stream, order) = (&self.stream, Order::ascending());
+            let (each, of_each) = (sorted.len() / rows.max(1), needles.len() / rows.max(1));
+            if of_each == 0 {
+                return Ok([self.store_signed(places)]);
+            }
+            let search = self.kernels(Search::<T>::load)?;
+            let (stream, order) = (&self.stream, Order::ascending());
+            for row in 0..rows {
+                let sorted = sorted.slice(row * each..(row + 1) * each);
+                let of_row = row * of_each..(row + 1) * of_each;
+                let needles = needles.slice(of_row.clone());
+                let places = &mut places.slice_mut(of_row);
                 let call = match right {
-                    true => search.enqueue_upper_bound(stream, order, sorted, needles, &mut places),
-                    false => {
-                        search.enqueue_lower_bound(stream, order, sorted, needles, &mut places)
-                    }
+                    true => search.enqueue_upper_bound(stream, order, &sorted, &needles, places),
+                    false => search.enqueue_lower_bound(stream, order, &sorted, &needles, places),
                 };
                 call.map_err(|error| self.fault(error))?;
             }
@@ -615,17 +644,17 @@ impl Gpu {
         fold: Fold,
     ) -> Result<[CudaStorage; 1]> {
         let folds = match offsets.dtype() {
-            DType::U32 => {
-                self.with::<u32, _>(offsets, |offsets| self.fold(x, offsets, extent, fold))
-            }
+            DType::U32 => self.with::<u32, _>(offsets, |offsets| {
+                self.fold_segments(x, offsets, extent, fold)
+            }),
             _ => self.with::<i64, _>(offsets, |offsets| {
-                self.fold(x, &self.cast::<i64, u64>(offsets)?, extent, fold)
+                self.fold_segments(x, &self.cast::<i64, u64>(offsets)?, extent, fold)
             }),
         };
         Ok([self.store(folds?)])
     }
 
-    fn fold<T: Number, I: Offset>(
+    fn fold_segments<T: Number, I: Offset>(
         &self,
         x: &View<'_, T>,
         offsets: &View<'_, I>,
@@ -771,6 +800,57 @@ impl Gpu {
             }
         };
         Ok([self.store_signed(places)])
+    }
+}
+
+impl Steps for Gpu {
+    type Place = CudaStream;
+    type Array<T: Stored> = CudaSlice<T>;
+
+    fn fault(&self, cause: impl Display) -> candle_core::Error {
+        Gpu::fault(self, cause)
+    }
+
+    fn read<T: Stored>(
+        array: &CudaSlice<T>,
+    ) -> impl Source<CudaStream, Item = T, Form = warpfold::source::Slice<T>> + Copy {
+        array
+    }
+
+    fn collect<T: Stored, S: Source<CudaStream, Item = T>>(
+        &self,
+        source: S,
+    ) -> Result<CudaSlice<T>> {
+        Gpu::collect(self, source)
+    }
+
+    fn prefixes<T: Stored, Op: Monoid<T>, S: Source<CudaStream, Item = T>>(
+        &self,
+        source: S,
+        axis: Axis,
+    ) -> Result<CudaSlice<T>> {
+        self.scan::<T, Op, S>(Prefixes::inclusive(), source, axis)
+    }
+
+    fn fold<T: Stored, Op: Monoid<T>, S: Source<CudaStream, Item = T>>(
+        &self,
+        source: S,
+        axis: Axis,
+    ) -> Result<CudaSlice<T>> {
+        self.reduce::<T, Op, S>(source, axis)
+    }
+
+    fn greatest<T, S>(
+        &self,
+        source: S,
+        rows: (usize, usize),
+        k: usize,
+    ) -> Result<(CudaSlice<T>, CudaSlice<u64>)>
+    where
+        T: Stored + Sortable + Candidate<Key = T>,
+        S: Source<CudaStream, Item = T, Form = warpfold::source::Slice<T>>,
+    {
+        self.best_of(source, rows, k, true, GREATEST)
     }
 }
 

@@ -78,6 +78,20 @@ pub trait OnDevice: candle_core::cuda_backend::CudaDType + crate::cuda::DeviceRe
 #[doc(hidden)]
 pub trait OnDevice {}
 
+/// What steps of operations store.
+#[cfg(feature = "cuda")]
+pub(crate) trait Stored: Element + crate::cuda::DeviceRepr {}
+
+#[cfg(feature = "cuda")]
+impl<T: Element + crate::cuda::DeviceRepr> Stored for T {}
+
+/// What steps of operations store.
+#[cfg(not(feature = "cuda"))]
+pub(crate) trait Stored: Element {}
+
+#[cfg(not(feature = "cuda"))]
+impl<T: Element> Stored for T {}
+
 /// Numbers that add up in a wider type are read through a function, others as they are.
 macro_rules! numbers {
     ($($number:ty as $binned:ty => $summed:ty $(, $widen:ident)?;)*) => {$(

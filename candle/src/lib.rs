@@ -64,6 +64,7 @@
 mod count;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod draw;
 mod dtype;
 mod job;
 mod lanes;
@@ -73,6 +74,7 @@ mod scan;
 mod segments;
 mod select;
 mod sort;
+mod steps;
 
 pub use dtype::Number;
 pub use sample::Sampling;

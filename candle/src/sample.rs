@@ -3,15 +3,13 @@
 use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
+use crate::draw::draw;
 use crate::dtype::{Number, fault};
 use crate::job::{Job, plain, run};
+use crate::steps::Host;
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
 use candle_core::{CpuStorage, DType, Result, Tensor};
-use warpfold::ops::Add;
-use warpfold::{
-    Axis, Element, Order, Prefixes, Rows, function, reduce_axis, scan_axis, top_k_rows,
-};
 
 /// How tokens are drawn from logits: what inference engines call sampling parameters.
 ///
@@ -107,11 +105,6 @@ impl Sampling {
         };
         Err(fault("sample", cause))
     }
-
-    /// Whether tokens are cut off by rank, for which they are put in falling order.
-    pub(crate) fn is_ranked(&self) -> bool {
-        self.top_k.is_some() || self.top_p < 1.0
-    }
 }
 
 /// Sampling.
@@ -169,43 +162,6 @@ impl Warpfold<'_> {
     }
 }
 
-/// How a logit becomes a weight.
-#[derive(Debug, Clone, Copy, Element)]
-#[repr(C)]
-pub(crate) struct Weighing {
-    pub temperature: f32,
-    /// The least weight that is kept.
-    pub min_p: f32,
-}
-
-/// A token's weight, or 0 if it is cut off by it. The greatest logit has 1, also if it is infinite.
-#[function]
-pub(crate) fn weight(logit: f32, greatest: f32, weighing: Weighing) -> f32 {
-    if logit.is_nan() {
-        0.0
-    } else if logit == greatest {
-        1.0
-    } else {
-        let weight = ((logit - greatest) / weighing.temperature).exp();
-        if weight < weighing.min_p { 0.0 } else { weight }
-    }
-}
-
-/// A number from 0 to below 1 for a row: 24 bits of SplitMix64 (Steele, Lea and Flood 2014), twice.
-#[function]
-pub(crate) fn uniform(seed: u64, row: u64) -> f32 {
-    let mixed =
-        mix(mix(seed.wrapping_add(0x9e3779b97f4a7c15)) ^ row.wrapping_mul(0x9e3779b97f4a7c15));
-    ((mixed >> 40) as u32) as f32 / 16777216.0
-}
-
-#[function]
-fn mix(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d049bb133111eb);
-    x ^ (x >> 31)
-}
-
 pub(crate) struct Draw {
     pub sampling: Sampling,
     pub seed: u64,
@@ -220,9 +176,7 @@ impl Job<1> for Draw {
 
     fn cpu<T: Number>(&self, logits: &[T]) -> Result<[CpuStorage; 1]> {
         let logits = bytemuck::cast_slice::<T, f32>(logits);
-        let tokens = self
-            .draw(logits)
-            .map_err(|error| fault(self.name(), error))?;
+        let tokens = draw(&Host { name: self.name() }, logits, self)?;
         match tokens.iter().position(|&token| token == u32::MAX) {
             Some(row) => Err(fault(
                 self.name(),
@@ -234,78 +188,7 @@ impl Job<1> for Draw {
 
     #[cfg(feature = "cuda")]
     fn cuda<T: Number>(&self, gpu: &Gpu, logits: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        gpu.draw(&gpu.cast::<T, f32>(logits)?, self)
-    }
-}
-
-impl Draw {
-    /// The token of each row, `u32::MAX` if it has none.
-    fn draw(&self, logits: &[f32]) -> warpfold::Result<Vec<u32>> {
-        let (rows, len) = (self.rows, self.len);
-        let sampling = &self.sampling;
-        let all = Rows::new(rows, len);
-        let best = |k| top_k_rows::<f32>(logits, all, k, Order::ascending().nan_last());
-        let (greatest, first) = best(1)?;
-        if sampling.temperature == 0.0 {
-            let token = |(&logit, &place): (&f32, &u64)| match logit > f32::NEG_INFINITY {
-                true => place as u32,
-                false => u32::MAX,
-            };
-            return Ok(greatest.iter().zip(&first).map(token).collect());
-        }
-        let temperature = sampling.temperature;
-        let weights_of = |logits: &[f32], len: usize, min_p: f32| -> Vec<f32> {
-            let rows = logits.chunks(len).zip(&greatest);
-            let weighing = Weighing { temperature, min_p };
-            let weigh = move |logit, greatest| weight(logit, greatest, weighing);
-            rows.flat_map(|(row, &greatest)| row.iter().map(move |&logit| weigh(logit, greatest)))
-                .collect()
-        };
-        let ranked = match sampling.is_ranked() {
-            true => Some(best(sampling.top_k.unwrap_or(len).min(len))?),
-            false => None,
-        };
-        let (candidates, count) = match &ranked {
-            Some((values, _)) => (&values[..], values.len() / rows.max(1)),
-            None => (logits, len),
-        };
-        let weights = weights_of(candidates, count, sampling.min_p);
-        let axis = Axis::new(rows, count, 1)?;
-        let sums = scan_axis::<f32, Add>(Prefixes::inclusive(), &weights, axis)?;
-        let limits = match sampling.top_p < 1.0 {
-            true => {
-                let weights = weights_of(logits, len, 0.0);
-                let totals = reduce_axis::<f32, Add>(&weights, Axis::new(rows, len, 1)?)?;
-                totals
-                    .into_iter()
-                    .map(|total| sampling.top_p * total)
-                    .collect()
-            }
-            false => vec![f32::INFINITY; rows],
-        };
-        let token = |row: usize| {
-            if greatest[row].is_nan() || greatest[row] == f32::NEG_INFINITY {
-                return u32::MAX;
-            }
-            let range = row * count..(row + 1) * count;
-            let (weights, sums) = (&weights[range.clone()], &sums[range]);
-            let is_kept = |&at: &usize| {
-                let before = if at == 0 {
-                    f32::NEG_INFINITY
-                } else {
-                    sums[at - 1]
-                };
-                weights[at] > 0.0 && before < limits[row]
-            };
-            let kept = (0..count).filter(is_kept);
-            let total = kept.clone().map(|at| sums[at]).fold(0.0, f32::max);
-            let target = total * uniform(self.seed, row as u64);
-            let chosen = kept.clone().find(|&at| sums[at] > target).unwrap_or(0);
-            match &ranked {
-                Some((_, places)) => places[row * count + chosen] as u32,
-                None => chosen as u32,
-            }
-        };
-        Ok((0..rows).map(token).collect())
+        let tokens = draw(gpu, &gpu.cast::<T, f32>(logits)?, self)?;
+        Ok([gpu.store(tokens)])
     }
 }

@@ -220,6 +220,50 @@ impl Warpfold<'_> {
         let shape = lanes.view.shape().clone();
         lanes.restore(&tracked(job, &lanes.view, lanes.extent, shape, None)?)
     }
+
+    /// The prefixes by an operator on arrays of `N` numbers, which lie along the last dimension:
+    /// linear recurrences, for instance. `dim` is one of the others. Otherwise as
+    /// [`scan`](Warpfold::scan). Arrays that do not lie side by side are copied first.
+    ///
+    /// ```
+    /// use candle_core::{Device, Tensor};
+    /// use warpfold::Prefixes;
+    /// use warpfold_candle::WarpfoldExt;
+    ///
+    /// /// `h ↦ a · h + b`, one after the other: what state space models compute.
+    /// #[warpfold::monoid(name = Compose, identity = [1.0, 0.0])]
+    /// fn compose(first: [f32; 2], then: [f32; 2]) -> [f32; 2] {
+    ///     [first[0] * then[0], first[1] * then[0] + then[1]]
+    /// }
+    ///
+    /// let steps = Tensor::new(&[[0.5_f32, 1.0], [0.5, 1.0], [2.0, 0.0]], &Device::Cpu)?;
+    /// let states = steps.warpfold().scan_arrays::<f32, 2, Compose, _>(Prefixes::inclusive(), 0)?;
+    /// assert_eq!(states.to_vec2::<f32>()?, [[0.5, 1.0], [0.25, 1.5], [0.5, 3.0]]);
+    /// # Ok::<(), candle_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Warpfold::scan), and if the last dimension is not `N` long or `dim` is the last.
+    pub fn scan_arrays<T, const N: usize, Op, D>(
+        &self,
+        prefixes: Prefixes<[T; N]>,
+        dim: D,
+    ) -> Result<Tensor>
+    where
+        T: Number,
+        Op: Monoid<[T; N]>,
+        D: Dim,
+    {
+        let (x, axis) = arrays::<T, N>("scan_arrays", self.0, dim)?;
+        let job = OwnArrays::<T, N, Op> {
+            prefixes,
+            axis,
+            operator: PhantomData,
+        };
+        let shape = x.shape().clone();
+        tracked(job, &x, x.elem_count(), shape, None)
+    }
 }
 
 /// An error unless the tensor consists of such numbers.
@@ -335,4 +379,67 @@ pub(crate) fn stored<T: WithDType>(
 ) -> Result<[CpuStorage; 1]> {
     let result = result.map_err(|error| fault(operation, error))?;
     Ok([T::to_cpu_storage_owned(result)])
+}
+
+/// A tensor of arrays along its last dimension, and the axis of one of the others.
+fn arrays<T: Number, const N: usize>(
+    name: &'static str,
+    x: &Tensor,
+    dim: impl Dim,
+) -> Result<(Tensor, Axis)> {
+    expect::<T>(name, x)?;
+    let dim = dim.to_index(x.shape(), name)?;
+    let Some((&len, others)) = x
+        .dims()
+        .split_last()
+        .filter(|(_, others)| dim < others.len())
+    else {
+        let shape = x.dims();
+        return Err(fault(
+            name,
+            format!("dimension {dim} is that of the arrays; the shape is {shape:?}"),
+        ));
+    };
+    if len != N {
+        let shape = x.dims();
+        return Err(fault(
+            name,
+            format!(
+                "arrays of {N} numbers lie along the last dimension, and the shape is {shape:?}"
+            ),
+        ));
+    }
+    let axis = Axis::of(others, dim).map_err(|error| fault(name, error))?;
+    Ok((x.contiguous()?, axis))
+}
+
+/// An operator of the user's own, on arrays.
+struct OwnArrays<T, const N: usize, Op> {
+    prefixes: Prefixes<[T; N]>,
+    axis: Axis,
+    operator: PhantomData<fn() -> Op>,
+}
+
+impl<O: Number, const N: usize, Op: Monoid<[O; N]>> Job<1> for OwnArrays<O, N, Op> {
+    fn name(&self) -> &'static str {
+        "scan_arrays"
+    }
+
+    fn cpu<T: Number>(&self, x: &[T]) -> Result<[CpuStorage; 1]> {
+        let x = bytemuck::cast_slice::<T, [O; N]>(x);
+        let prefixes = scan_axis::<[O; N], Op>(self.prefixes, x, self.axis);
+        stored(self.name(), prefixes.map(bytemuck::cast_vec::<[O; N], O>))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda<T: Number>(&self, gpu: &Gpu, x: &View<'_, T>) -> Result<[CudaStorage; 1]> {
+        let x = gpu.arrays::<T, [O; N]>(x)?;
+        Ok([
+            gpu.store(gpu.numbers::<[O; N], O>(gpu.scan::<[O; N], Op, _>(
+                self.prefixes,
+                &x,
+                self.axis,
+            )?)),
+        ])
+    }
 }

@@ -112,23 +112,24 @@ impl Warpfold<'_> {
     ///
     /// If the dtype is not supported.
     pub fn nonzero(&self) -> Result<Tensor> {
-        const NAME: &str = "nonzero";
         let x = self.0.contiguous()?;
-        let [flat] = run(&Nonzero, &x, x.elem_count())?;
-        let count = len_of(NAME, &flat)?;
-        let flat = plain(flat, count);
-        let mut stride = 1;
-        let mut along = Vec::new();
-        for &len in x.dims().iter().rev() {
-            let [places] = run(&Coordinates { stride, len }, &flat, count)?;
-            along.push(plain(places, count));
-            stride *= len;
-        }
-        along.reverse();
-        match along.is_empty() {
-            true => Tensor::zeros((count, 0), DType::I64, x.device()),
-            false => Tensor::stack(&along, 1),
-        }
+        let [flat] = run(&Nonzero { room: None }, &x, x.elem_count())?;
+        let count = len_of("nonzero", &flat)?;
+        coordinates(&plain(flat, count), x.dims())
+    }
+
+    /// As [`nonzero`](Warpfold::nonzero), with `len` rows: those of zeros follow the places, and
+    /// what there is no room for is left out. The second tensor is how many numbers are not 0, as
+    /// `i64`, on the tensor's device: nothing comes to the host.
+    ///
+    /// # Errors
+    ///
+    /// If the dtype is not supported.
+    pub fn nonzero_padded(&self, len: usize) -> Result<(Tensor, Tensor)> {
+        let x = self.0.contiguous()?;
+        let [flat] = run(&Nonzero { room: Some(len) }, &x, x.elem_count())?;
+        let [count] = run(&Count, &x, x.elem_count())?;
+        Ok((coordinates(&plain(flat, len), x.dims())?, plain(count, ())))
     }
 
     /// The runs of equal numbers in the order of the tensor: `torch.unique_consecutive`. NaN is
@@ -161,12 +162,12 @@ impl Warpfold<'_> {
     }
 }
 
-/// How many numbers a mask keeps.
+/// How many numbers are not 0.
 struct Count;
 
 impl Job<1> for Count {
     fn name(&self) -> &'static str {
-        "masked_select"
+        "count"
     }
 
     fn cpu<T: Number>(&self, mask: &[T]) -> Result<[CpuStorage; 1]> {
@@ -226,8 +227,27 @@ fn unselect(x: &Tensor, mask: &Tensor, gradient: &Tensor) -> Result<Tensor> {
         .reshape(x.shape())
 }
 
-/// The flat places of what is not 0.
-struct Nonzero;
+/// The places along each dimension, a row each, of flat ones.
+fn coordinates(flat: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let count = flat.elem_count();
+    let mut stride = 1;
+    let mut along = Vec::new();
+    for &len in dims.iter().rev() {
+        let [places] = run(&Coordinates { stride, len }, flat, count)?;
+        along.push(plain(places, count));
+        stride *= len;
+    }
+    along.reverse();
+    match along.is_empty() {
+        true => Tensor::zeros((count, 0), DType::I64, flat.device()),
+        false => Tensor::stack(&along, 1),
+    }
+}
+
+/// The flat places of what is not 0: all, or as many as there is room for, and zeros.
+struct Nonzero {
+    room: Option<usize>,
+}
 
 impl Job<1> for Nonzero {
     fn name(&self) -> &'static str {
@@ -235,13 +255,17 @@ impl Job<1> for Nonzero {
     }
 
     fn cpu<T: Number>(&self, x: &[T]) -> Result<[CpuStorage; 1]> {
-        let flat = positions(flags::<T, _>(x)).map_err(|error| fault(self.name(), error))?;
+        let flat = positions(flags::<T, _>(x));
+        let mut flat = flat.map_err(|error| fault(self.name(), error))?;
+        if let Some(room) = self.room {
+            flat.resize(room, 0);
+        }
         Ok([signed(flat)])
     }
 
     #[cfg(feature = "cuda")]
     fn cuda<T: Number>(&self, gpu: &Gpu, x: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        gpu.nonzero(x)
+        gpu.nonzero(x, self.room)
     }
 }
 

@@ -173,6 +173,22 @@ fn parameters_out_of_range_are_errors() -> Result<()> {
             .to_string()
             .contains("i64")
     );
+    let none = x.narrow(0, 0, 0)?;
+    assert_eq!(none.warpfold().sample(&sampling, 0)?.dims(), [0]);
+    assert_eq!(
+        none.warpfold()
+            .sample(&sampling.top_k(3).top_p(0.5), 0)?
+            .dims(),
+        [0]
+    );
+    assert!(
+        x.narrow(1, 0, 0)?
+            .warpfold()
+            .sample(&sampling, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("no tokens")
+    );
     // More than there are is all.
     x.warpfold().sample(&sampling.top_k(1000), 0)?;
     Ok(())

@@ -169,6 +169,91 @@ fn operators_of_the_users_own_keep_the_order() -> Result<()> {
     Ok(())
 }
 
+/// `h ↦ a · h + b`, one after the other.
+#[warpfold::monoid(name = Compose, identity = [1, 0])]
+fn compose(first: [i32; 2], then: [i32; 2]) -> [i32; 2] {
+    [
+        first[0].wrapping_mul(then[0]),
+        first[1].wrapping_mul(then[0]).wrapping_add(then[1]),
+    ]
+}
+
+#[test]
+fn arrays_of_numbers_are_elements() -> Result<()> {
+    let steps = Tensor::new(
+        &[[[2_i32, 1], [3, 0]], [[1, 5], [2, 2]], [[0, 4], [1, 1]]],
+        &Device::Cpu,
+    )?;
+    let scan = |x: &Tensor, dim: usize| {
+        x.warpfold()
+            .scan_arrays::<i32, 2, Compose, _>(Prefixes::inclusive(), dim)
+    };
+    let down = scan(&steps, 0)?.to_vec3::<i32>()?;
+    assert_eq!(down, [[[2, 1], [3, 0]], [[2, 6], [6, 2]], [[0, 4], [6, 3]]]);
+    let along = scan(&steps, 1)?.to_vec3::<i32>()?;
+    assert_eq!(
+        along,
+        [[[2, 1], [6, 3]], [[1, 5], [2, 12]], [[0, 4], [0, 5]]]
+    );
+    let error = scan(&steps, 2).unwrap_err().to_string();
+    assert!(
+        error.contains("dimension 2 is that of the arrays"),
+        "{error}"
+    );
+    let error = scan(&steps.transpose(0, 2)?, 0).unwrap_err().to_string();
+    assert!(
+        error.contains("arrays of 2") && error.contains("[2, 2, 3]"),
+        "{error}"
+    );
+    Ok(())
+}
+
+/// No operation takes numbers for something else.
+#[test]
+fn every_operation_names_the_dtype_that_it_does_not_support() -> Result<()> {
+    let x = Tensor::ones((2, 3), DType::F8E4M3, &Device::Cpu)?;
+    let (ids, mask) = (
+        Tensor::zeros(2, DType::U32, &Device::Cpu)?,
+        Tensor::ones((2, 3), DType::U8, &Device::Cpu)?,
+    );
+    let w = x.warpfold();
+    let results = [
+        w.cumsum(0).err(),
+        w.cumprod(1).err(),
+        w.cummax(0).err(),
+        w.cummin(0).err(),
+        w.sum(0).err(),
+        w.mean((0, 1)).err(),
+        w.var(0).err(),
+        w.argmax(0).err(),
+        w.argmin(1).err(),
+        w.argsort(0, Default::default()).err(),
+        w.sort(0, Default::default()).err(),
+        w.topk(1, 0).err(),
+        w.bottomk(1, 0).err(),
+        w.masked_select(&mask).err(),
+        w.masked_select_padded(&mask, 2).err(),
+        w.nonzero().err(),
+        w.unique_consecutive().err(),
+        w.histogram(2, 0.0, 1.0).err(),
+        w.searchsorted(&x, false).err(),
+        w.segment_reduce(&ids, warpfold_candle::Fold::Sum).err(),
+        w.index_add(&ids, &x, 0).err(),
+        w.scatter_add(&mask, &x, 0).err(),
+        w.bincount(0).err(),
+    ];
+    for (at, error) in results.into_iter().enumerate() {
+        let error = error
+            .unwrap_or_else(|| panic!("operation {at} gives no error"))
+            .to_string();
+        assert!(
+            error.contains("warpfold") && error.contains("f8e4m3"),
+            "operation {at}: {error}"
+        );
+    }
+    Ok(())
+}
+
 #[test]
 fn dtypes_that_are_not_supported_and_dimensions_that_are_not_there_are_errors() -> Result<()> {
     let x = Tensor::ones(3, DType::F8E4M3, &Device::Cpu)?;

@@ -60,8 +60,16 @@ fn places_of_what_is_not_zero_have_a_row_each() -> Result<()> {
                 }
             }
             let got = x.warpfold().nonzero()?;
-            assert_eq!(got.dims(), [expected.len() / x.rank(), x.rank()], "{name}");
+            let count = expected.len() / x.rank();
+            assert_eq!(got.dims(), [count, x.rank()], "{name}");
             assert_same(&values(&got)?, &expected, &name);
+            for room in [0, 1, count + 2] {
+                let (padded, found) = x.warpfold().nonzero_padded(room)?;
+                let mut of = expected.clone();
+                of.resize(room * x.rank(), 0.0);
+                assert_same(&values(&padded)?, &of, &name);
+                assert_eq!(found.to_scalar::<i64>()?, count as i64, "{name}");
+            }
         }
     }
     Ok(())
@@ -193,12 +201,55 @@ fn sorted_numbers_are_searched() -> Result<()> {
             }
         }
     }
-    let matrix = Tensor::ones((2, 2), DType::F32, &Device::Cpu)?;
-    let error = matrix
+    let sorted = Tensor::new(&[[1_f32, 3.0, 5.0], [10.0, 10.0, 20.0]], &Device::Cpu)?;
+    let needles = Tensor::new(&[[4_f32, 1.0], [10.0, 30.0]], &Device::Cpu)?;
+    let search = |right| {
+        sorted
+            .warpfold()
+            .searchsorted(&needles, right)?
+            .to_vec2::<i64>()
+    };
+    assert_eq!(search(false)?, [[2, 0], [0, 3]]);
+    assert_eq!(search(true)?, [[2, 1], [2, 3]]);
+    let none = sorted
+        .narrow(1, 0, 0)?
         .warpfold()
-        .searchsorted(&matrix, false)
+        .searchsorted(&needles, false)?;
+    assert_eq!(none.to_vec2::<i64>()?, [[0, 0], [0, 0]]);
+    let error = sorted
+        .warpfold()
+        .searchsorted(&needles.narrow(0, 0, 1)?, false)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("[2, 2]"), "{error}");
+    assert!(
+        error.contains("[1, 2]") && error.contains("[2, 3]"),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
+fn single_numbers_have_no_dimension() -> Result<()> {
+    for (number, places) in [(0_f32, 0), (2.5, 1)] {
+        let x = Tensor::new(number, &Device::Cpu)?;
+        assert_eq!(x.warpfold().nonzero()?.dims(), [places, 0]);
+        let mask = Tensor::new(1_u8, &Device::Cpu)?;
+        assert_eq!(
+            x.warpfold().masked_select(&mask)?.to_vec1::<f32>()?,
+            [number]
+        );
+        assert_eq!(
+            x.warpfold().unique_consecutive()?.counts.to_vec1::<i64>()?,
+            [1]
+        );
+        assert_eq!(x.warpfold().histogram(1, 0.0, 5.0)?.to_vec1::<i64>()?, [1]);
+        for error in [
+            x.warpfold().cumsum(0),
+            x.warpfold().argmax(0),
+            x.warpfold().argsort(0, Default::default()),
+        ] {
+            assert!(error.unwrap_err().to_string().contains("out of range"));
+        }
+    }
     Ok(())
 }
