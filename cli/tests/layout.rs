@@ -265,6 +265,10 @@ fn numbers_that_may_be_names_are_no_data_in_silence() {
         ("--delimiter , --column 3", "id,0,1,2\nid,5,6,7\n"),
         ("--delimiter , --column 2", "q,0.25,0.5,0.75\nq,5,6,7\n"),
         ("--delimiter , --column 2", "Total,2019,Sum\nTotal,4,6\n"),
+        (
+            "--delimiter , --column 2",
+            "\"Total\",\"50\",\"9\"\n\"Total\",4,6\n",
+        ),
         ("--column 1", "2019 2020 Total\n1 2 3\n"),
     ] {
         for command in ["reduce", "sort", "stats", "top"] {

@@ -105,7 +105,8 @@ impl Layout {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let survey = Survey::of(lexer, spelling, &options.columns);
         if !survey.is_whole {
-            if options.columns.is_empty() && !options.header && !options.ragged {
+            let is_asked = options.header || options.row_names || options.ragged;
+            if options.columns.is_empty() && !is_asked {
                 return Ok(None);
             }
             let what = match survey.is_too_wide {

@@ -486,7 +486,10 @@ impl Survey {
             return First::Data;
         }
         if words.clone().any(|(index, _)| recurs(index)) {
-            return match self.has_name_above_numbers() || self.has_numbers_as_names() {
+            let may_be_names = self.has_name_above_numbers()
+                || self.has_numbers_as_names()
+                || self.is_quoted_alone();
+            return match may_be_names {
                 true => First::Unclear,
                 false => First::Data,
             };
