@@ -69,6 +69,11 @@ def test_of_nothing():
 def test_initial_values_are_of_the_dtype():
     with pytest.raises(TypeError, match="2.5, which is not of dtype int64"):
         wf.sum([1, 2], initial=2.5)
+    with pytest.raises(TypeError, match="not of dtype float64"):
+        wf.sum([1.0], initial=np.complex128(1 + 2j))
+    same(wf.sum([1.0], initial=np.int8(2)), np.float64(3))
+    same(wf.sum([True], initial=True), np.int64(2))
+    same(wf.max(np.array([1], "uint64"), initial=2**64 - 1), np.uint64(2**64 - 1))
     with pytest.raises(OverflowError):
         wf.max(np.array([1], "int8"), initial=300)
     with pytest.raises(TypeError):
@@ -180,6 +185,7 @@ def test_jax_arrays_give_jax_arrays():
     assert wf.argsort(x[0]).tolist() == [0, 1, 2]
     half = jnp.asarray([1.5, -1.0], "bfloat16")
     assert wf.sort(half).dtype == jnp.bfloat16 and wf.sort(half).tolist() == [-1.0, 1.5]
+    assert wf.mean(jnp.ones(3, "int8")).dtype == "float32"
     with pytest.raises(OverflowError, match="jax_enable_x64"):
         wf.sum(jnp.full(4, 2**30, "int32"))
     with pytest.raises(TypeError, match="cannot be written"):

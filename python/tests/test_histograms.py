@@ -101,6 +101,8 @@ def test_bins_are_checked():
         wf.histogram([1.0], 2, (3, 1))
     with pytest.raises(ValueError, match="weights are of shape"):
         wf.histogram([1.0, 2.0], weights=[1.0])
+    with pytest.raises(TypeError, match="minlength is 2.5"):
+        wf.bincount([1], minlength=2.5)
     with pytest.raises(TypeError, match="counts integers"):
         wf.bincount(np.array([0.5]))
     with pytest.raises(ValueError, match="must have one"):

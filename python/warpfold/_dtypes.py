@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import operator
 from typing import Any
 
 import numpy as np
@@ -119,12 +117,9 @@ def initial_bytes(value: Any, code: int) -> bytes:
     given = np.asarray(value)
     if given.ndim != 0:
         raise ValueError(f"initial is of shape {given.shape}; it must be a number")
-    if not IS_FLOAT[code] and not isinstance(value, bool | np.bool_):
-        try:
-            value = operator.index(value)
-        except TypeError:
-            raise TypeError(f"initial is {value!r}, which is not of dtype {dtype}") from None
-    elif not isinstance(value, numbers.Real | np.generic | np.ndarray):
+    # Python's integers of any size are objects to NumPy.
+    is_integer = given.dtype.kind in "biu" or isinstance(value, int)
+    if not is_integer and not (IS_FLOAT[code] and given.dtype.kind == "f"):
         raise TypeError(f"initial is {value!r}, which is not of dtype {dtype}")
-    number = dtype.type(value)
+    number = dtype.type(int(value) if is_integer else value)
     return bytes(number.tobytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         if array.size or isinstance(x, np.ndarray):
             raise TypeError(f"x is of dtype {array.dtype}; bincount counts integers")
         array, code = array.astype(np.int64), I64
-    least = int(minlength)
+    try:
+        least = operator.index(minlength)
+    except TypeError:
+        raise TypeError(f"minlength is {minlength!r}; it must be an integer") from None
     if least < 0:
         raise ValueError(f"minlength is {least}; it must not be negative")
     weight, weight_code, _ = _weights(weights, array)

@@ -65,7 +65,8 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     >>> warpfold.compress([True, False, True], [1, 2, 3])
     array([1, 3])
     """
-    flags, _, _ = native(condition, "condition")
+    flags, flags_code, _ = native(condition, "condition")
+    flags = flags.view(DTYPES[BF16]) if flags_code == BF16 else flags
     if flags.ndim != 1:
         raise ValueError(f"condition has {flags.ndim} axes; it must have one")
     flags = flags if flags.dtype == bool else flags != 0
