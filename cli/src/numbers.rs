@@ -71,7 +71,7 @@ impl Numbers {
                     let cause = "raw data do not tell the type of their elements";
                     Failure::with_remedy(&name, cause, "give --dtype, such as --dtype f32")
                 })?;
-                if !options.no_records && raw::has_records(&mut input, dtype.size())? {
+                if !options.no_records && raw::has_records(&mut input, dtype)? {
                     return Err(Failure::with_remedy(
                         &name,
                         "this looks like records of Fortran: before and behind each stands how \

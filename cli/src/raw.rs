@@ -2,43 +2,81 @@
 
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::Number;
+use crate::number::{DType, Number};
 use warpfold::bytemuck;
 
 /// So much is looked through for records.
 const LOOK_BYTES: usize = 1 << 16;
 
-/// Whether the data look like unformatted records of Fortran, of elements of so many bytes: 4 bytes
-/// before and after each say how long it is.
-pub(crate) fn has_records(input: &mut Input, size: usize) -> Result<bool> {
+/// Integers that are as long as the lengths of records are judged from so many bytes on.
+const LEAST_OF_INTEGERS: usize = 64;
+
+/// Whether the data look like unformatted records of Fortran, of elements of so many bytes: before
+/// and behind each stands how long it is, in 4 bytes or in 8, in the order of bytes of the data.
+pub(crate) fn has_records(input: &mut Input, dtype: DType) -> Result<bool> {
+    let size = dtype.size();
     let remaining = input.remaining();
     let start = input.peek(LOOK_BYTES)?;
-    let is_all = start.len() < LOOK_BYTES;
-    let length_at = |at: usize| {
-        let bytes = start.get(at..at + 4)?;
-        Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
-    };
     // One number alone, again and again, says no lengths.
-    let words = || start.chunks_exact(4);
+    let words = || start.chunks_exact(8);
     if words().all(|word| Some(word) == words().next()) {
         return Ok(false);
     }
+    let little = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |all, &byte| all << 8 | u64::from(byte))
+    };
+    let big = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0, |all, &byte| all << 8 | u64::from(byte))
+    };
+    let orders: [&dyn Fn(&[u8]) -> u64; 2] = [&little, &big];
+    let kinds = orders.iter().flat_map(|order| [(4, order), (8, order)]);
+    // A few integers can be lengths by chance.
+    let kinds = kinds.filter(|(width, _)| {
+        dtype.is_float() || size != *width || start.len() >= LEAST_OF_INTEGERS
+    });
+    let mut found = kinds.map(|(width, order)| {
+        let length_at = |at: usize| usize::try_from(order(start.get(at..)?.get(..width)?)).ok();
+        are_records(start.len(), remaining, size, width, length_at)
+    });
+    Ok(found.any(|found| found))
+}
+
+/// Whether lengths of so many bytes stand around records, in the first `count` bytes of the data.
+fn are_records(
+    count: usize,
+    remaining: Option<u64>,
+    size: usize,
+    width: usize,
+    length_at: impl Fn(usize) -> Option<usize>,
+) -> bool {
+    let is_all = count < LOOK_BYTES;
     let mut at = 0;
-    while at < start.len() {
+    while at < count {
         let Some(length) = length_at(at) else {
-            return Ok(!is_all && at > 0);
+            return !is_all && at > 0;
         };
         // Two shorter numbers may be equal by chance.
         if length < 8 || length % size > 0 {
-            return Ok(false);
+            return false;
         }
-        match length_at(at + 4 + length) {
-            Some(again) if again == length => at += length + 8,
-            Some(_) => return Ok(false),
-            None => return Ok(!is_all && (at > 0 || remaining == Some(length as u64 + 8))),
+        let Some(end) = length.checked_add(at + width) else {
+            return false;
+        };
+        match length_at(end) {
+            Some(again) if again == length => at = end + width,
+            Some(_) => return false,
+            None => {
+                let whole = remaining == Some(length.saturating_add(2 * width) as u64);
+                return !is_all && (at > 0 || whole);
+            }
         }
     }
-    Ok(at > 0)
+    at > 0
 }
 
 /// Reads up to so many numbers. Fewer are the last.

@@ -299,6 +299,8 @@ fn links_to_nothing_yet_are_followed() {
         assert_eq!(fs::read(at("there/new.txt")).unwrap(), b"1\n3\n");
         fs::remove_file(at("there/new.txt")).unwrap();
     }
+    let error = fail_in(folder.path(), "scan old.txt -o nowhere/", b"");
+    assert!(error.contains("give the name of a file"), "{error}");
     symlink("nowhere/new.txt", at("lost.txt")).unwrap();
     let error = fail_in(folder.path(), "scan old.txt -o lost.txt", b"");
     assert!(error.contains("there is no folder"), "{error}");

@@ -477,6 +477,14 @@ fn records_of_fortran_are_refused_unless_they_are_said_to_be_data() {
         };
         lengths.iter().flat_map(record).collect::<Vec<u8>>()
     };
+    // Lengths of 8 bytes, and in the other order of bytes.
+    let other_records = |mark: fn(u32) -> Vec<u8>| {
+        let record = |length: u32| {
+            let numbers = 1.5_f64.to_be_bytes().repeat(length as usize);
+            [mark(8 * length), numbers, mark(8 * length)].concat()
+        };
+        [2, 1, 5].map(record).concat()
+    };
     let plain: Vec<u8> = [4_u32, 7, 4]
         .into_iter()
         .flat_map(u32::to_le_bytes)
@@ -488,8 +496,25 @@ fn records_of_fortran_are_refused_unless_they_are_said_to_be_data() {
         ("f64", records(&[100_001]), true),
         ("f64", 1.5_f64.to_le_bytes().repeat(9), false),
         ("u32", plain, false),
+        (
+            "f64",
+            other_records(|mark| u64::from(mark).to_le_bytes().to_vec()),
+            true,
+        ),
+        (
+            "f64",
+            other_records(|mark| mark.to_be_bytes().to_vec()),
+            true,
+        ),
+        (
+            "f64",
+            other_records(|mark| u64::from(mark).to_be_bytes().to_vec()),
+            true,
+        ),
         // A length that is all there is says nothing.
         ("u32", 8_u32.to_le_bytes().repeat(64), false),
+        ("u64", 8_u64.to_le_bytes().repeat(63), false),
+        ("i64", [8_i64, 5, 8].map(i64::to_le_bytes).concat(), false),
     ] {
         let folder = folder(&[("x.bin", &bytes)]);
         for name in ["", "--format raw "] {

@@ -146,15 +146,14 @@ impl Input {
             }
             _ => {}
         }
-        let is_empty = input.peek(LONGEST_MAGIC)?.is_empty();
-        if is_empty
-            && input
-                .ending()
-                .is_some_and(|ending| ending == "gz" || ending == "npz")
-        {
+        let is_cut = {
+            let head = input.peek(LONGEST_MAGIC)?;
+            head.len() < GZIP.len() && GZIP.starts_with(head)
+        };
+        if is_cut && matches!(input.ending().as_deref(), Some("gz" | "npz")) {
             return Err(Failure::with_remedy(
                 &input.name,
-                "the compressed data are truncated: the file is empty",
+                "the compressed data are truncated: the file ends before they begin",
                 "make the file again; what made it has failed or is not done",
             ));
         }

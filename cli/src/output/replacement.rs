@@ -28,6 +28,13 @@ impl Replacement {
     /// Opens a new file beside `path`, where a rename is atomic.
     pub(super) fn open(path: &Path, name: &str, old: Option<Metadata>) -> Result<Self> {
         let followed = followed(path);
+        if followed.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(Failure::with_remedy(
+                name,
+                "the name of a folder ends so",
+                "give the name of a file",
+            ));
+        }
         let folder = parent_of(&followed);
         if !folder.is_dir() {
             let folder = folder.display();
