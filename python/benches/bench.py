@@ -9,6 +9,7 @@ import os
 import time
 
 import numpy as np
+
 import warpfold as wf
 
 try:
@@ -39,29 +40,48 @@ def cases(n):
     tk, tl = (torch.from_numpy(k), torch.from_numpy(lengths)) if torch else (None, None)
     return [
         ("sum", lambda: wf.sum(x), lambda: np.sum(x), lambda: t.sum()),
-        ("sum, axis 0", lambda: wf.sum(x.reshape(-1, 100), 0), lambda: np.sum(x.reshape(-1, 100), 0),
-         lambda: t.reshape(-1, 100).sum(0)),
+        (
+            "sum, axis 0",
+            lambda: wf.sum(x.reshape(-1, 100), 0),
+            lambda: np.sum(x.reshape(-1, 100), 0),
+            lambda: t.reshape(-1, 100).sum(0),
+        ),
         ("max", lambda: wf.max(x), lambda: np.max(x), lambda: t.max()),
         ("argmax", lambda: wf.argmax(x), lambda: np.argmax(x), lambda: t.argmax()),
         ("mean", lambda: wf.mean(x), lambda: np.mean(x), lambda: t.mean()),
         ("var", lambda: wf.var(x), lambda: np.var(x), lambda: t.var()),
         ("cumsum", lambda: wf.cumsum(x), lambda: np.cumsum(x), lambda: t.cumsum(0)),
-        ("histogram, 100 bins", lambda: wf.histogram(x, 100), lambda: np.histogram(x, 100),
-         lambda: t.histc(100)),
+        (
+            "histogram, 100 bins",
+            lambda: wf.histogram(x, 100),
+            lambda: np.histogram(x, 100),
+            lambda: t.histc(100),
+        ),
         ("bincount, int64", lambda: wf.bincount(k), lambda: np.bincount(k), lambda: tk.bincount()),
         ("bincount, weights", lambda: wf.bincount(k, w), lambda: np.bincount(k, w), None),
         ("sort", lambda: wf.sort(x), lambda: np.sort(x), lambda: t.sort()),
-        ("argsort", lambda: wf.argsort(x), lambda: np.argsort(x, kind="stable"),
-         lambda: t.argsort(stable=True)),
-        ("topk, 100", lambda: wf.topk(x, 100), lambda: np.argpartition(x, -100)[-100:],
-         lambda: t.topk(100)),
+        (
+            "argsort",
+            lambda: wf.argsort(x),
+            lambda: np.argsort(x, kind="stable"),
+            lambda: t.argsort(stable=True),
+        ),
+        (
+            "topk, 100",
+            lambda: wf.topk(x, 100),
+            lambda: np.argpartition(x, -100)[-100:],
+            lambda: t.topk(100),
+        ),
         ("unique, int64", lambda: wf.unique(k), lambda: np.unique(k), lambda: tk.unique()),
         ("select, half", lambda: wf.compress(x > 0, x), lambda: x[x > 0], lambda: t[t > 0]),
-        ("segment sums, tens", lambda: wf.segment_reduce(x, ends),
-         lambda: np.add.reduceat(x, ends[:-1]),
-         lambda: torch.segment_reduce(t, "sum", lengths=tl)),
+        (
+            "segment sums, tens",
+            lambda: wf.segment_reduce(x, ends),
+            lambda: np.add.reduceat(x, ends[:-1]),
+            lambda: torch.segment_reduce(t, "sum", lengths=tl),
+        ),
         ("group by, int64", lambda: wf.group_by(k, x), None, None),
-    ]  # fmt: skip
+    ]
 
 
 def main():
@@ -95,6 +115,7 @@ def overhead():
     }
     print("\n| 10 float32 | us | NumPy's us |\n|---|---:|---:|")
     for name, pair in calls.items():
+
         def many(call):
             return lambda: [call() for _ in range(10_000)]
 

@@ -1,12 +1,13 @@
 """The sum of a Dask array, whatever its chunks: the bits of one call over everything.
 
-    pip install dask
-    python examples/dask_array.py
+pip install dask
+python examples/dask_array.py
 """
 
 import dask
 import dask.array
 import numpy as np
+
 import warpfold as wf
 
 

@@ -1,6 +1,6 @@
 """The sum of a file by several processes: which comes first does not show in a single bit.
 
-    python examples/processes.py samples.f32
+python examples/processes.py samples.f32
 """
 
 import concurrent.futures
@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 import numpy as np
+
 import warpfold as wf
 
 CHUNK = 1 << 20

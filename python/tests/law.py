@@ -61,9 +61,15 @@ def same(a, b):
 @st.composite
 def laid_out(draw, dtype, min_dims=1, max_dims=3, max_side=9):
     """An array in any layout: transposed, with steps, reversed, misaligned, byte-swapped."""
-    shape = draw(arrays.array_shapes(min_dims=min_dims, max_dims=max_dims, min_side=0, max_side=max_side))
+    shape = draw(
+        arrays.array_shapes(min_dims=min_dims, max_dims=max_dims, min_side=0, max_side=max_side)
+    )
     x = draw(arrays.arrays(dtype, shape))
-    layout = draw(st.sampled_from(["C", "F", "step", "reversed", "misaligned", "swapped", "readonly", "padded"]))
+    layout = draw(
+        st.sampled_from(
+            ["C", "F", "step", "reversed", "misaligned", "swapped", "readonly", "padded"]
+        )
+    )
     if layout == "F":
         return np.asfortranarray(x)
     if layout == "step":

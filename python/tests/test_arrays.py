@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+
 import warpfold as wf
 from law import fold, same
 
@@ -223,7 +224,11 @@ for generation in range(2):
 
 
 def test_a_result_does_not_depend_on_threads():
-    program = "import numpy as np, warpfold as wf; x = np.random.default_rng(0).standard_normal(1_000_001); print(wf.sum(x).hex(), wf.cumsum(x)[777_777].hex())"
+    program = """
+import numpy as np, warpfold as wf
+x = np.random.default_rng(0).standard_normal(1_000_001)
+print(wf.sum(x).hex(), wf.cumsum(x)[777_777].hex())
+"""
     outputs = set()
     for threads in ["1", "2", "3"]:
         environment = {**os.environ, "RAYON_NUM_THREADS": threads}
@@ -235,7 +240,13 @@ def test_a_result_does_not_depend_on_threads():
 
 def test_results_can_be_written():
     x = np.array([3, 1, 2])
-    for result in [wf.sort(x), wf.unique(x), wf.cumsum(x), wf.sum([[1, 2]], 0), wf.topk(x, 2).values]:
+    for result in [
+        wf.sort(x),
+        wf.unique(x),
+        wf.cumsum(x),
+        wf.sum([[1, 2]], 0),
+        wf.topk(x, 2).values,
+    ]:
         result[0] = 9
         assert result[0] == 9
 
@@ -259,7 +270,11 @@ def test_axes_of_length_1_and_0(shape, layout):
         if shape[axis]:
             same(wf.max(x, axis), np.max(x, axis))
             same(wf.argmax(x, axis), np.argmax(x, axis))
-        assert np.array_equal(wf.mean(x, axis), np.full_like(wf.mean(x, axis), np.nan) if not shape[axis] else np.mean(x, axis), equal_nan=True)
+        assert np.array_equal(
+            wf.mean(x, axis),
+            np.full_like(wf.mean(x, axis), np.nan) if not shape[axis] else np.mean(x, axis),
+            equal_nan=True,
+        )
     for axes in [(), (0,), tuple(range(len(shape)))]:
         same(wf.sum(x, axes), np.sum(x, axes))
         same(wf.count_nonzero(x, axes), np.asarray(np.count_nonzero(x, axes), "int64")[()])
@@ -269,6 +284,8 @@ def test_axes_of_length_1_and_0(shape, layout):
 
 def test_a_device_that_is_not_there_is_an_error():
     environment = {**os.environ, "WARPFOLD_DEVICE": "cuda"}
-    program = "import warpfold\ntry: warpfold.sum([1.0])\nexcept RuntimeError as error: print(error)"
+    program = (
+        "import warpfold\ntry: warpfold.sum([1.0])\nexcept RuntimeError as error: print(error)"
+    )
     shown = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
     assert "cuda" in shown and "remedy" in shown

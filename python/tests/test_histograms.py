@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
-from law import BOOL, FLOATS, INTEGERS, any_array, fold, same
+
+import warpfold as wf
+from law import FLOATS, INTEGERS, any_array, fold, same
 
 
 def finite(x):
-    return np.nan_to_num(x, nan=0.5, posinf=2.0, neginf=-2.0).clip(-1e30, 1e30) if x.dtype.kind == "f" else x
+    return (
+        np.nan_to_num(x, nan=0.5, posinf=2.0, neginf=-2.0).clip(-1e30, 1e30)
+        if x.dtype.kind == "f"
+        else x
+    )
 
 
 @given(any_array(INTEGERS + FLOATS), st.integers(1, 12))
@@ -26,7 +31,11 @@ def test_even_bins_are_numpys(x, count):
     same(own, edges)
 
 
-@given(any_array(INTEGERS + FLOATS), st.integers(1, 12), st.tuples(st.integers(-9, 9), st.integers(0, 9)))
+@given(
+    any_array(INTEGERS + FLOATS),
+    st.integers(1, 12),
+    st.tuples(st.integers(-9, 9), st.integers(0, 9)),
+)
 def test_even_bins_of_a_range_are_numpys(x, count, ends):
     x = finite(x.astype(x.dtype.newbyteorder("=")))
     range_ = (ends[0] / 2, (ends[0] + ends[1]) / 2)
@@ -78,7 +87,10 @@ def test_bincount_is_numpys(x, minlength):
         with pytest.raises(ValueError, match="negative value"):
             wf.bincount(x)
         return
-    same(wf.bincount(x, minlength=minlength), np.bincount(native.astype("int64"), minlength=minlength))
+    same(
+        wf.bincount(x, minlength=minlength),
+        np.bincount(native.astype("int64"), minlength=minlength),
+    )
 
 
 def test_bincount_of_more_values_than_bins():

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+
 import warpfold
 
 FLAGS = doctest.NORMALIZE_WHITESPACE
@@ -52,7 +53,9 @@ def test_the_table_of_calls_runs():
 
 def test_the_table_of_functions_is_whole():
     text = (ROOT / "README.md").read_text()
-    listed = set(re.findall(r"\b\w+\b", " ".join(re.findall(r"^\| .* \| (`.*`) \|", text, re.MULTILINE))))
+    listed = set(
+        re.findall(r"\b\w+\b", " ".join(re.findall(r"^\| .* \| (`.*`) \|", text, re.MULTILINE)))
+    )
     named = {name for name in warpfold.__all__ if not inspect.isclass(getattr(warpfold, name))}
     named |= {"Nodes", "Reducer", "Scanner"}
     assert named <= listed, named - listed
@@ -68,7 +71,9 @@ def test_what_the_document_shows_is_so():
     assert done.attempted > 15 and done.failed == 0
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(warpfold.__path__)])
+@pytest.mark.parametrize(
+    "name", [module.name for module in pkgutil.iter_modules(warpfold.__path__)]
+)
 def test_the_examples_of_docstrings_are_so(name):
     module = importlib.import_module(f"warpfold.{name}")
     done = doctest.testmod(module, globs={}, optionflags=FLAGS)
@@ -94,8 +99,10 @@ def test_types_are_checked():
     pytest.importorskip("mypy")
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "-p", "warpfold"],
-        capture_output=True, text=True, cwd=ROOT.parent,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT.parent,
+    )
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import warpfold as wf
 from law import ALL, BOOL, FLOATS, INTEGERS, any_array, fold, same, wide, with_axis
 
 
@@ -57,12 +58,17 @@ def test_a_layout_does_not_show_in_a_sum(x, data):
 @given(with_axis(ALL))
 def test_extremes_are_numpys(case):
     x, axis = case
-    for ours, theirs in [(wf.min, np.min), (wf.max, np.max), (wf.argmin, np.argmin), (wf.argmax, np.argmax)]:
+    for ours, theirs in [
+        (wf.min, np.min),
+        (wf.max, np.max),
+        (wf.argmin, np.argmin),
+        (wf.argmax, np.argmax),
+    ]:
         try:
             expected = theirs(x, axis)
         except ValueError:
             if axis is not None and x.shape[axis] == 0 == np.delete(x.shape, axis).prod():
-                continue  # No lane, so none is empty. NumPy's argmin refuses that, its min does not.
+                continue  # No lane, so none is empty: NumPy's argmin refuses that alone.
             with pytest.raises(ValueError):
                 ours(x, axis)
             continue
@@ -89,10 +95,15 @@ def test_moments_are_near_numpys_in_float64(case, correction):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mean, var = np.mean(kept.astype("float64"), axis), np.var(kept.astype("float64"), axis, ddof=correction)
+        mean, var = (
+            np.mean(kept.astype("float64"), axis),
+            np.var(kept.astype("float64"), axis, ddof=correction),
+        )
     scale = float(np.max(np.abs(kept.astype("float64")), initial=0)) or 1.0
     np.testing.assert_allclose(wf.mean(kept, axis), mean, rtol=1e-12, atol=1e-12 * scale)
-    np.testing.assert_allclose(wf.var(kept, axis, ddof=correction), var, rtol=1e-9, atol=1e-9 * scale**2)
+    np.testing.assert_allclose(
+        wf.var(kept, axis, ddof=correction), var, rtol=1e-9, atol=1e-9 * scale**2
+    )
     np.testing.assert_allclose(
         wf.std(kept, axis, correction=correction), np.sqrt(var), rtol=1e-6, atol=1e-6 * scale
     )
@@ -118,7 +129,9 @@ def test_where_folds_what_is_left_of_each_lane(x, data):
     same(wf.prod(x, 0, where=mask), np.array(columns, wide(native.dtype)))
     least = [np.min(row[keep], initial=1) for row, keep in zip(native, mask)]
     expected = np.array(least, native.dtype)
-    assert np.array_equal(wf.min(x, 1, where=mask, initial=1), expected, equal_nan=x.dtype.kind == "f")
+    assert np.array_equal(
+        wf.min(x, 1, where=mask, initial=1), expected, equal_nan=x.dtype.kind == "f"
+    )
 
 
 def test_where_is_broadcast():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import warpfold as wf
 from law import ALL, BOOL, FLOATS, INTEGERS, any_array, fold, same, wide, with_axis
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
-from law import ALL, FLOATS, INTEGERS, any_array, same
+
+import warpfold as wf
+from law import ALL, FLOATS, any_array, same
 
 OPS = ["add", "multiply", "minimum", "maximum"]
 
@@ -14,7 +15,11 @@ OPS = ["add", "multiply", "minimum", "maximum"]
 def cut(draw, dtypes=ALL, max_dims=1):
     x = draw(any_array(dtypes, max_dims=max_dims))
     ends = draw(st.lists(st.integers(0, len(x)), max_size=6))
-    return x, np.sort(np.array([*ends, *ends[:1]] or [0], draw(st.sampled_from(["int64", "uint32", "uint64", "int8"]))))
+    return x, np.sort(
+        np.array(
+            [*ends, *ends[:1]] or [0], draw(st.sampled_from(["int64", "uint32", "uint64", "int8"]))
+        )
+    )
 
 
 @given(cut(max_dims=2), st.sampled_from(OPS), st.sampled_from([None, 1]))
@@ -37,7 +42,9 @@ def test_a_segment_is_scanned_as_alone(case, op, exclusive, reverse):
 
 @given(any_array(ALL, max_dims=1), st.data(), st.sampled_from(OPS))
 def test_runs_of_keys_are_segments(x, data, op):
-    keys = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(x), max_size=len(x))), "int32")
+    keys = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(x), max_size=len(x))), "int32"
+    )
     heads = np.flatnonzero(np.diff(keys, prepend=-1))
     offsets = np.append(heads, len(x))
     folds = wf.segment_reduce(x, offsets, op=op)
@@ -50,7 +57,9 @@ def test_runs_of_keys_are_segments(x, data, op):
 
 @given(any_array(ALL, max_dims=2), st.data(), st.sampled_from(OPS))
 def test_groups_are_reduced_in_the_order_of_the_input(x, data, op):
-    keys = np.array(data.draw(st.lists(st.integers(-2, 2), min_size=len(x), max_size=len(x))), "int16")
+    keys = np.array(
+        data.draw(st.lists(st.integers(-2, 2), min_size=len(x), max_size=len(x))), "int16"
+    )
     groups = wf.group_by(keys, x, op)
     same(groups.keys, np.unique(keys))
     for key, value, count in zip(*groups):

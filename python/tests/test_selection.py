@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import warpfold as wf
 from law import ALL, any_array, same, with_axis
 
 
@@ -32,7 +33,10 @@ def test_compress_is_numpys(case, data):
     length = x.size if axis is None else x.shape[axis]
     flags = data.draw(st.lists(st.booleans(), max_size=length))
     native = x.astype(x.dtype.newbyteorder("="))
-    same(wf.compress(np.array(flags, bool), x, axis), np.compress(np.array(flags, bool), native, axis))
+    same(
+        wf.compress(np.array(flags, bool), x, axis),
+        np.compress(np.array(flags, bool), native, axis),
+    )
 
 
 def test_compress_checks_flags_behind_the_end():
@@ -45,7 +49,14 @@ def test_compress_checks_flags_behind_the_end():
 def test_comparisons_are_numpys(x, sign):
     native = x.astype(x.dtype.newbyteorder("="))
     value = native.reshape(-1)[0] if x.size else 0
-    compare = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
+    compare = {
+        "==": np.equal,
+        "!=": np.not_equal,
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+    }[sign]
     same(wf.select(x, (sign, value)), native[compare(native, value)])
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import warpfold as wf
 from law import ALL, FLOATS, INTEGERS, any_array, same, with_axis
 
 
@@ -107,7 +108,10 @@ def test_search_promotes_as_numpy_does():
     a = np.array([1, 2, 3], "int8")
     same(wf.searchsorted(a, 2.5), np.int64(2))
     same(wf.searchsorted(a, 300), np.int64(3))
-    same(wf.searchsorted(np.array([0.1], "float32"), 0.1), np.searchsorted(np.array([0.1], "float32"), 0.1))
+    same(
+        wf.searchsorted(np.array([0.1], "float32"), 0.1),
+        np.searchsorted(np.array([0.1], "float32"), 0.1),
+    )
     with pytest.raises(TypeError, match="int64 and uint64 have no common dtype"):
         wf.searchsorted(np.array([2**53], "int64"), np.array([2**53 + 1], "uint64"))
 

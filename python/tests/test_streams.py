@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-import warpfold as wf
 from hypothesis import given
 from hypothesis import strategies as st
+
+import warpfold as wf
 from law import ALL, any_array, same
 
 OPS = ["add", "multiply", "minimum", "maximum"]
@@ -29,7 +30,13 @@ def test_a_reducer_has_the_bits_of_one_call(x, data, op, initial):
     assert reducer.count == x.size and reducer.dtype == expected.dtype
 
 
-@given(any_array(ALL, max_dims=1), st.data(), st.sampled_from(OPS), st.booleans(), st.sampled_from([None, 1]))
+@given(
+    any_array(ALL, max_dims=1),
+    st.data(),
+    st.sampled_from(OPS),
+    st.booleans(),
+    st.sampled_from([None, 1]),
+)
 def test_a_scanner_has_the_bits_of_one_call(x, data, op, exclusive, initial):
     scanner = wf.Scanner(op, exclusive=exclusive, initial=initial)
     parts = []

@@ -65,9 +65,7 @@ def _from_any(x: Any, name: str) -> tuple[np.ndarray[Any, Any], int, Wrap]:
         return *_native_order(array), _wrap_of(x)
     array = np.asarray(x)
     if array.dtype == object:
-        raise TypeError(
-            f"{name} is a {type(x).__name__}, of which NumPy makes no array of numbers"
-        )
+        raise TypeError(f"{name} is a {type(x).__name__}, of which NumPy makes no array of numbers")
     return *_native_order(array), same
 
 

@@ -10,9 +10,20 @@ from . import _native
 
 #: In the order of `DType` in `src/dtype.rs`.
 _NAMES = [
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "bfloat16", "float32", "float64",
-]  # fmt: skip
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+]
 
 BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64 = range(13)
 
@@ -30,9 +41,7 @@ DTYPES: list[np.dtype[Any]] = [
 ]
 
 #: The code of each dtype that NumPy exports as a buffer, in the machine's byte order.
-CODES: dict[np.dtype[Any], int] = {
-    dtype: code for code, dtype in enumerate(DTYPES) if code != BF16
-}
+CODES: dict[np.dtype[Any], int] = {dtype: code for code, dtype in enumerate(DTYPES) if code != BF16}
 
 #: What sums and products of a dtype are in: 64 bits for integers.
 WIDE = [I64, I64, I64, I64, I64, U64, U64, U64, U64, F16, BF16, F32, F64]

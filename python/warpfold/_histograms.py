@@ -208,9 +208,7 @@ def _many(array: np.ndarray[Any, Any], code: int, weight: Any, length: int) -> A
     return sums
 
 
-def _weights(
-    weights: Any, array: np.ndarray[Any, Any]
-) -> tuple[Any, int, np.dtype[Any] | None]:
+def _weights(weights: Any, array: np.ndarray[Any, Any]) -> tuple[Any, int, np.dtype[Any] | None]:
     """Weights in float64 or int64, and the dtype of their sums."""
     if weights is None:
         return None, F64, None
@@ -223,5 +221,5 @@ def _weights(
     is_exact = given.dtype.kind in "iub"
     wanted: np.dtype[Any] = np.dtype(np.int64 if is_exact else np.float64)
     wanted_code = I64 if is_exact else F64
-    kind = wanted if dtype == bool else dtype
+    kind = wanted if code == BOOL else dtype
     return flat(given.astype(wanted, copy=False)), wanted_code, kind

@@ -10,8 +10,17 @@ import numpy as np
 from . import _native
 from ._arrays import Wrap, axes_of, condition_of, native, put
 from ._dtypes import (
-    BF16, BOOL, DTYPES, F64, IS_FLOAT, READ_AS, WIDE, code_of, initial_bytes, operator_of,
-)  # fmt: skip
+    BF16,
+    BOOL,
+    DTYPES,
+    F64,
+    IS_FLOAT,
+    READ_AS,
+    WIDE,
+    code_of,
+    initial_bytes,
+    operator_of,
+)
 
 _reduce = _native.reduce
 
@@ -314,8 +323,8 @@ def mean(
     """The mean of all items, or along axes: ``numpy.mean``.
 
     It is computed in float64, and rounded to the dtype of the result: that of ``x``, and float64
-    for integers. (bfloat16 is rounded to float32 before.) Of finite items it is finite. The mean of nothing is NaN, without a
-    warning. Axes other than the last ones are copied first.
+    for integers. (bfloat16 is rounded to float32 before.) Of finite items it is finite. The mean of
+    nothing is NaN, without a warning. Axes other than the last ones are copied first.
 
     Parameters are those of :func:`sum`; ``dtype`` must be of floats.
 

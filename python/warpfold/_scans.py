@@ -9,8 +9,15 @@ import numpy as np
 from . import _native
 from ._arrays import axis_of, flat, native, put, writable
 from ._dtypes import (
-    BF16, CODES, DTYPES, READ_AS, WIDE, code_of, initial_bytes, operator_of,
-)  # fmt: skip
+    BF16,
+    CODES,
+    DTYPES,
+    READ_AS,
+    WIDE,
+    code_of,
+    initial_bytes,
+    operator_of,
+)
 from ._reductions import _as_dtype, _of_bool
 
 

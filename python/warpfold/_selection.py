@@ -10,6 +10,7 @@ from . import _native
 from ._arrays import axis_of, condition_of, flat, native
 from ._dtypes import BF16, BOOL, DTYPES
 
+
 def nonzero(x: Any) -> tuple[Any, ...]:
     """The places of the items that are not 0: ``numpy.nonzero``.
 

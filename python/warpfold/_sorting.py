@@ -8,8 +8,7 @@ import numpy as np
 
 from . import _native
 from ._arrays import axis_of, flat, native, put, vector
-from ._dtypes import BF16, CODES, DTYPES
-from ._reductions import _as_dtype
+from ._dtypes import BF16, CODES
 
 
 class TopK(NamedTuple):
@@ -127,9 +126,7 @@ def _along_last(array: np.ndarray[Any, Any], axis: int | None, work: Any) -> Any
     return np.moveaxis(work(np.moveaxis(array, along, -1)), -1, along)
 
 
-def topk(
-    x: Any, k: int, axis: int = -1, *, largest: bool = True, nan: str = "greatest"
-) -> TopK:
+def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True, nan: str = "greatest") -> TopK:
     """The ``k`` greatest items along an axis, and their places: ``torch.topk``.
 
     They are sorted, the greatest first (with ``largest=False`` the least), and of equals the first
