@@ -1,6 +1,6 @@
 //! Every error names its file and its place, and leaves no output behind.
 
-use crate::support::{fail_in, folder, names, npy, npy_of, pass_in};
+use crate::support::{fail_in, folder, names, npy, npy_of, pass_in, run_in};
 use std::path::Path;
 
 /// The arguments, the file `x…` they name, its bytes, and what the message must say.
@@ -340,9 +340,11 @@ fn several_gpus_are_refused_and_not_one_of_them_taken() {
     for device in ["cuda:all", "cuda:0,1"] {
         for command in ["reduce", "scan", "select", "stats"] {
             let line = format!("{command} --device {device} x.txt");
-            let error = fail_in(folder.path(), &line, b"");
+            let output = run_in(folder.path(), &line, b"");
+            let error = String::from_utf8(output.stderr).unwrap();
             let remedy = "a command runs on one device: write `cuda:N` for one of the GPUs";
             assert!(error.contains(remedy), "`{line}`: {error}");
+            assert!(output.status.code() == Some(2) && output.stdout.is_empty());
         }
     }
 }

@@ -121,7 +121,8 @@ impl Call {
     }
 }
 
-const MAGIC: &[u8; 8] = b"wfranks1";
+/// As a number, so that another order of bytes shows.
+const MAGIC: u64 = u64::from_le_bytes(*b"wfranks1");
 
 /// What stands before a packet's payload: the magic, seven numbers, a name.
 const HEADER_BYTES: usize = 8 + 7 * 8 + NAME_BYTES;
@@ -165,7 +166,7 @@ impl<'a> Packet<'a> {
     fn read(bytes: &'a [u8]) -> Option<Packet<'a>> {
         let (packet, sum) = bytes.split_at(bytes.len() - 8);
         let mut reader = Reader(packet);
-        if reader.take(8)? != MAGIC || Hash::new().with(packet).value().to_ne_bytes() != sum {
+        if reader.number()? != MAGIC || Hash::new().with(packet).value().to_ne_bytes() != sum {
             return None;
         }
         Some(Packet {
@@ -318,7 +319,7 @@ impl Communicator {
         mut payload: Vec<u8>,
     ) -> std::result::Result<Result<Vec<Vec<u8>>>, String> {
         let mut all_gather = |mine: &[u8]| {
-            let mut all = vec![0; self.ranks * mine.len()];
+            let mut all = zeros(self.ranks.saturating_mul(mine.len()))?;
             let done = exchange.all_gather(mine, &mut all);
             done.map(|()| all).map_err(|error| error.to_string())
         };
@@ -353,7 +354,7 @@ impl Communicator {
     }
 
     fn packet(&self, number: u64, call: &Call, status: u64, payload: &[u8]) -> Vec<u8> {
-        let mut packet = MAGIC.to_vec();
+        let mut packet = MAGIC.to_ne_bytes().to_vec();
         for number in [
             number,
             self.ranks as u64,
@@ -409,6 +410,15 @@ fn check(packets: &[Packet<'_>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// So many zeros, if there is room for them.
+fn zeros(len: usize) -> std::result::Result<Vec<u8>, String> {
+    let mut zeros = Vec::new();
+    let reserved = zeros.try_reserve_exact(len);
+    reserved.map_err(|_| format!("there is no memory for {len} bytes of all ranks"))?;
+    zeros.resize(len, 0);
+    Ok(zeros)
 }
 
 pub(super) fn fault(fault: String) -> Error {

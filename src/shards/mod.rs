@@ -83,10 +83,10 @@ use std::ops::Range;
 ///
 /// # Errors
 ///
-/// Of every call: [`Error::Ranks`](crate::Error::Ranks) if ranks do not do the same, if one of them
+/// Of every call: [`Error::Ranks`] if ranks do not do the same, if one of them
 /// failed, or gave another number of items than its shard has;
-/// [`Error::Exchange`](crate::Error::Exchange); and those of the call on one part, which the other
-/// ranks get as [`Error::Ranks`](crate::Error::Ranks).
+/// [`Error::Exchange`]; and those of the call on one part, which the other
+/// ranks get as [`Error::Ranks`].
 pub struct Shard<'c, P: Site = Host> {
     communicator: &'c Communicator,
     device: Device,
@@ -202,13 +202,79 @@ impl<P: Site> Shard<'_, P> {
     /// # Errors
     ///
     /// Those of [`Nodes::of`] or [`Nodes::on`];
-    /// [`Error::Ranks`](crate::Error::Ranks) if the source has another length.
+    /// [`Error::Ranks`] if the source has another length.
     pub fn nodes<T: Element, Op: Monoid<T>>(
         &self,
         source: impl Source<P, Item = T>,
     ) -> Result<Nodes<T, Op>> {
         self.check(&source)?;
         P::nodes::<T, Op>(&self.device, self.range().start, source)
+    }
+
+    /// The nodes of all parts, on every rank, where each rank gives those of its own: computed piece
+    /// by piece, say, of a part that does not fit into memory.
+    ///
+    /// ```
+    /// use warpfold::shards::{Communicator, Nodes};
+    /// use warpfold::{Prefixes, Scanner, ops::Add};
+    ///
+    /// # let alone = |mine: &[u8], all: &mut [u8]| {
+    /// #     all.copy_from_slice(mine);
+    /// #     Ok::<_, std::io::Error>(())
+    /// # };
+    /// # let communicator = Communicator::new(0, 1, alone)?;
+    /// let pieces = [[0.1_f32, 0.2, 0.3], [0.4, 0.5, 0.6]];
+    /// let shard = communicator.shard(6)?;
+    /// let mut own = Nodes::<f32, Add>::new();
+    /// for (start, piece) in (shard.range().start..).step_by(3).zip(&pieces) {
+    ///     own.merge(&Nodes::of(start, piece)?)?;
+    /// }
+    /// let sum = shard.gather(&own)?.value(shard.total())?;
+    ///
+    /// // The same for a scan: it goes on from what the parts before leave.
+    /// let before = shard.gather_before(&own)?;
+    /// let mut scanner = Scanner::new(Prefixes::inclusive()).after(before);
+    /// let prefixes = pieces.iter().map(|piece| scanner.scan(piece));
+    /// assert_eq!(prefixes.collect::<Result<Vec<_>, _>>()?.concat().last(), Some(&sum));
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ranks`] also unless they are the nodes of this part.
+    pub fn gather<T: Element, Op: Monoid<T>>(&self, nodes: &Nodes<T, Op>) -> Result<Nodes<T, Op>> {
+        let (call, all) = (self.call("gather"), self.communicator.ranks());
+        let whole = self.gather_nodes(call.by::<T, Op>(), false, self.own(nodes), all)?;
+        Ok(Nodes::of_counter(whole))
+    }
+
+    /// The nodes of all parts before this one, from which a [`Scanner`](crate::Scanner) goes on
+    /// piece by piece. Otherwise as [`gather`](Shard::gather).
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Shard::gather).
+    pub fn gather_before<T: Element, Op: Monoid<T>>(
+        &self,
+        nodes: &Nodes<T, Op>,
+    ) -> Result<Carry<T, Op>> {
+        let (call, rank) = (self.call("gather_before"), self.communicator.rank());
+        let before = self.gather_nodes(call.by::<T, Op>(), false, self.own(nodes), rank)?;
+        Ok(Carry::of(before))
+    }
+
+    /// Nodes of this part, and no other.
+    fn own<T: Element, Op: Monoid<T>>(&self, nodes: &Nodes<T, Op>) -> Result<Nodes<T, Op>> {
+        let own = Some(self.range()).filter(|own| own.start < own.end);
+        match nodes.ranges().eq(own) {
+            true => Ok(nodes.clone()),
+            false => Err(fault(format!(
+                "have shards of given lengths: that of rank {} is {:?}, but its nodes are of {:?}",
+                self.communicator.rank(),
+                self.range(),
+                nodes.ranges().collect::<Vec<_>>()
+            ))),
+        }
     }
 
     /// The prefixes of this part's elements: those of one scan over everything, in every form that

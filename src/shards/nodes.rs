@@ -45,7 +45,8 @@ pub struct Nodes<T: Element, Op> {
 /// The most nodes of one part: an ascending and a descending block of each length below 2^62.
 pub(super) const MOST_NODES: usize = 2 * 62;
 
-const MAGIC: &[u8; 8] = b"wfnodes1";
+/// As a number, so that another order of bytes shows.
+const MAGIC: u64 = u64::from_le_bytes(*b"wfnodes1");
 
 /// The bytes before the parts: the magic, the length, the hash, the name, and how many parts.
 const HEADER_BYTES: usize = 3 * 8 + super::bytes::NAME_BYTES + 8;
@@ -193,36 +194,58 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     /// Adds the nodes of other elements. Two halves of a block become the block, so the order in
     /// which nodes are merged does not show.
     ///
-    /// Complexity: O(k) for k parts that do not touch yet, and their nodes.
+    /// Complexity: O(log n) for the nodes of one part, and a move of the parts behind it that do not
+    /// touch yet.
     ///
     /// # Errors
     ///
     /// [`Error::Nodes`] if both have an element. Then these are as they were.
     pub fn merge(&mut self, other: &Nodes<T, Op>) -> Result<()> {
-        let both = self.stretches.iter().chain(&other.stretches);
-        let mut both: Vec<_> = both.collect();
-        both.sort_by_key(|counter| counter.start());
-        let twice = both.windows(2).find(|pair| pair[0].end() > pair[1].start());
-        if let Some([first, second]) = twice {
-            let end = first.end().min(second.end());
-            return Err(fault(format!(
-                "of {} are there already\n  remedy: merge the nodes of each element once",
-                show(&(second.start()..end))
-            )));
-        }
-        self.stretches = in_rust_mode(|| {
-            let mut merged: Vec<Counter<T::Accumulator>> = Vec::with_capacity(both.len());
-            for counter in both {
-                match merged.last_mut() {
-                    Some(last) if last.end() == counter.start() => {
-                        last.append(counter, Op::combine);
-                    }
-                    _ => merged.push(counter.clone()),
+        for counter in &other.stretches {
+            let at = self.place_of(counter.start());
+            let neighbours = &self.stretches[at.saturating_sub(1)..];
+            for own in neighbours.iter().take(2) {
+                let start = own.start().max(counter.start());
+                let end = own.end().min(counter.end());
+                if start < end {
+                    return Err(fault(format!(
+                        "of {} are there already\n  remedy: merge the nodes of each element once",
+                        show(&(start..end))
+                    )));
                 }
             }
-            merged
+        }
+        in_rust_mode(|| {
+            for counter in &other.stretches {
+                self.insert(counter.clone());
+            }
         });
         Ok(())
+    }
+
+    /// How many stretches begin before a position.
+    fn place_of(&self, position: u64) -> usize {
+        self.stretches.partition_point(|own| own.start() < position)
+    }
+
+    /// Adds a stretch, which joins those that it touches.
+    fn insert(&mut self, mut counter: Counter<T::Accumulator>) {
+        let mut joined = self.place_of(counter.start())..self.place_of(counter.start());
+        if let Some(before) = joined.start.checked_sub(1)
+            && self.stretches[before].end() == counter.start()
+        {
+            let mut left = self.stretches[before].clone();
+            left.append(&counter, Op::combine);
+            counter = left;
+            joined.start = before;
+        }
+        if let Some(right) = self.stretches.get(joined.end)
+            && right.start() == counter.end()
+        {
+            counter.append(right, Op::combine);
+            joined.end += 1;
+        }
+        self.stretches.splice(joined, [counter]);
     }
 
     /// The fold of all `len` elements, and the identity if there are none: what
@@ -261,7 +284,7 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     /// The nodes as bytes: with what they are of, and with a checksum. The elements' bytes are in
     /// the order of the CPU.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = MAGIC.to_ne_bytes().to_vec();
         let mut number = |number: u64| bytes.extend(number.to_ne_bytes());
         number(self.byte_count() as u64);
         number(hash_of::<T, Op>());
@@ -313,7 +336,7 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Nodes<T, Op>> {
         let short = || fault(format!("end too soon: there are {} bytes", bytes.len()));
         let mut reader = Reader(bytes);
-        if reader.take(8) != Some(MAGIC) {
+        if reader.number() != Some(MAGIC) {
             return Err(fault(
                 "are not there: the bytes begin otherwise, or come from a CPU with another order of bytes"
                     .to_owned(),

@@ -3,7 +3,7 @@
 use super::{LONG, on_ranks};
 use std::time::{Duration, Instant};
 use warpfold::ops::{Add, Max};
-use warpfold::shards::{Communicator, Exchange, Shard, Threads};
+use warpfold::shards::{Communicator, Exchange, Nodes, Shard, Threads};
 use warpfold::{Error, Prefixes, Result, zip};
 
 /// Asserts that every rank gets an error, and that its text contains this.
@@ -283,4 +283,79 @@ fn damage(fault: Fault, packet: usize, all: &mut [u8], last: &[u8]) {
         Fault::Twice => all.copy_within(..packet, packet),
         Fault::Late => all.copy_from_slice(last),
     }
+}
+
+/// Counts of more bytes than a packet has follow in a second exchange.
+#[test]
+fn faults_of_the_second_exchange_are_found() {
+    let bins = warpfold::Bins::values(3000).unwrap();
+    let results = std::thread::scope(|scope| {
+        let exchanges = Threads::group(2, LONG).into_iter().enumerate();
+        let ranks: Vec<_> = exchanges
+            .map(|(rank, mut exchange)| {
+                let bins = &bins;
+                scope.spawn(move || {
+                    let faulty = move |mine: &[u8], all: &mut [u8]| {
+                        let done = exchange.all_gather(mine, all);
+                        if rank == 0 && mine.len() == 8 * 3000 {
+                            all[mine.len() + 7] ^= 1;
+                        }
+                        done
+                    };
+                    let communicator = Communicator::new(rank, 2, faulty)?;
+                    let shard = communicator.shard(2)?;
+                    shard.histogram::<u64, u16>(&[2999, 1], bins)
+                })
+            })
+            .collect();
+        let results = ranks.into_iter().map(|rank| rank.join().unwrap());
+        results.collect::<Vec<_>>()
+    });
+    all_say(&results[..1], "what came of rank 1 is damaged");
+    let counts = results[1].as_ref().unwrap();
+    assert_eq!(
+        (counts[1], counts[2999], counts.iter().sum::<u64>()),
+        (2, 2, 4)
+    );
+}
+
+/// Panics on one rank.
+#[warpfold::monoid(identity = 0)]
+fn no_thirteen(a: u32, b: u32) -> u32 {
+    let unlucky = [0_u32; 2];
+    a + b + unlucky[(a == 13 || b == 13) as usize * 2]
+}
+
+#[test]
+fn a_panic_on_one_rank_is_an_error_of_the_others_at_once() {
+    let started = Instant::now();
+    let results = std::thread::scope(|scope| {
+        let exchanges = Threads::group(3, LONG).into_iter().enumerate();
+        let ranks: Vec<_> = exchanges
+            .map(|(rank, exchange)| {
+                scope.spawn(move || {
+                    let communicator = Communicator::new(rank, 3, exchange)?;
+                    let part = [1, if rank == 1 { 13 } else { 2 }];
+                    communicator.shard(2)?.reduce::<u32, NoThirteen>(&part)
+                })
+            })
+            .collect();
+        let results = ranks.into_iter().map(|rank| rank.join());
+        results.collect::<Vec<_>>()
+    });
+    assert!(results[1].is_err(), "it panicked");
+    for rank in [0, 2] {
+        all_say(&[results[rank].as_ref().unwrap().clone()], "rank 1 is gone");
+    }
+    assert!(started.elapsed() < LONG / 2);
+}
+
+#[test]
+fn nodes_of_another_part_are_refused() {
+    let of = |start: u64| Nodes::<f32, Add>::of(start, &[1.0, 2.0, 3.0]).unwrap();
+    one_differs(
+        |c| c.shard_with(&[3; 3])?.gather(&of(3 * c.rank() as u64)),
+        |c| c.shard_with(&[3; 3])?.gather(&of(6)),
+        "that of rank 1 is 3..6, but its nodes are of [6..9]",
+    );
 }

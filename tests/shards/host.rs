@@ -8,8 +8,9 @@ use half::f16;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use warpfold::ops::Add;
+use warpfold::shards::Nodes;
 use warpfold::statistics::Estimate;
-use warpfold::{Device, Monoid, Prefixes, function, map, zip};
+use warpfold::{Device, Monoid, Prefixes, Scanner, function, map, zip};
 
 /// All forms of scan.
 fn forms<T: Copy>(init: T) -> [Prefixes<T>; 8] {
@@ -184,6 +185,41 @@ fn sources_are_evaluated_on_the_way() {
         shard.reduce::<f32, Add>(products).unwrap()
     });
     assert_same(&dots, &[whole; 5], "dot");
+}
+
+/// Parts that come piece by piece.
+#[test]
+fn streams_and_shards_together() {
+    let input = sample::<u64>(20_011, 4);
+    let bounds = bounds(input.len(), 5, 21);
+    let results = on_ranks(5, |communicator| {
+        let part = bounds[communicator.rank()]..bounds[communicator.rank() + 1];
+        let shard = communicator.shard(part.len()).unwrap();
+        let mut own = Nodes::<u64, Bracketing>::new();
+        let mut start = shard.range().start;
+        for piece in input[part.clone()].chunks(777) {
+            own.merge(&Nodes::of(start, piece).unwrap()).unwrap();
+            start += piece.len() as u64;
+        }
+        let whole = shard.gather(&own).unwrap();
+        let before = shard.gather_before(&own).unwrap();
+        assert_eq!(before.position(), shard.range().start);
+        let mut scanner = Scanner::new(Prefixes::inclusive()).after(before);
+        let pieces = input[part].chunks(777);
+        let prefixes = pieces.map(|piece| scanner.scan(piece).unwrap());
+        (
+            whole.value(20_011).unwrap(),
+            prefixes.collect::<Vec<_>>().concat(),
+        )
+    });
+    let fold = oracle::reduce::<u64, Bracketing>(&input, None);
+    assert!(results.iter().all(|(value, _)| *value == fold));
+    let prefixes: Vec<u64> = results
+        .into_iter()
+        .flat_map(|(_, prefixes)| prefixes)
+        .collect();
+    let expected = oracle::inclusive::<u64, Bracketing>(&input, None);
+    assert_same(&prefixes, &expected, "piece by piece");
 }
 
 /// All statistics of one input, by the same names.

@@ -81,6 +81,27 @@ proptest! {
     }
 }
 
+/// Every second part first, then those between, from the last one on.
+#[test]
+fn very_many_parts_arrive_out_of_order() {
+    let len = 40_000;
+    let input = sample::<u64>(len, 8);
+    let mut all = Nodes::<u64, Bracketing>::new();
+    let parts = (0..len / 2)
+        .map(|i| 2 * i)
+        .chain((0..len / 2).rev().map(|i| 2 * i + 1));
+    for (count, at) in parts.enumerate() {
+        all.merge(&Nodes::of(at as u64, &input[at..at + 1]).unwrap())
+            .unwrap();
+        if count + 1 == len / 2 {
+            assert_eq!(all.ranges().count(), len / 2);
+        }
+    }
+    assert!(all.ranges().eq([0..len as u64]));
+    let expected = oracle::reduce::<u64, Bracketing>(&input, None);
+    assert_eq!(all.value(len as u64).unwrap(), expected);
+}
+
 /// Ascending blocks and then descending ones, of every length that there is. Each element is 1, so
 /// the sum of a block is its length.
 #[test]
