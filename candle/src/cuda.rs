@@ -3,6 +3,10 @@
 //! Nothing here waits for the GPU but [`Gpu::host_count`], which asks for the length of a result.
 
 use crate::dtype::{Number, Stored, fault};
+use crate::functions::{
+    careful_mean, chosen_variance, coordinate, flat, narrowed, next, one_if, quotient, rounded,
+    row_of_packed, row_of_place, widened,
+};
 use crate::reduce::Measure;
 use crate::segments::Fold;
 use crate::steps::{GREATEST, Steps};
@@ -27,8 +31,8 @@ use warpfold::statistics::{
 };
 use warpfold::{
     Axis, Binned, Bins, Candidate, Element, Indices, Integer, Monoid, Offset, Offsets, Order,
-    Prefixes, Rows, Segments, SortKey, Sortable, Starts, function, gather, gather_rows, heads,
-    index, map, map_with, zip,
+    Prefixes, Rows, Segments, SortKey, Sortable, Starts, gather, gather_rows, heads, index, map,
+    map_with, zip,
 };
 
 pub(crate) use warpfold::cuda::cudarc::driver::DeviceRepr;
@@ -851,96 +855,5 @@ impl Steps for Gpu {
         S: Source<CudaStream, Item = T, Form = warpfold::source::Slice<T>>,
     {
         self.best_of(source, rows, k, true, GREATEST)
-    }
-}
-
-#[function]
-fn quotient(sum: f64, len: f64) -> f64 {
-    sum / len
-}
-
-#[function]
-fn rounded(x: f64) -> f32 {
-    x as f32
-}
-
-#[function]
-fn narrowed(place: u64) -> u32 {
-    place as u32
-}
-
-#[function]
-fn widened(number: u32) -> u64 {
-    number as u64
-}
-
-#[function]
-fn next(number: u64) -> u64 {
-    number + 1
-}
-
-#[function]
-fn one_if(flag: bool) -> u64 {
-    flag as u64
-}
-
-#[function]
-fn row(position: u64, strides: [u64; 2]) -> u32 {
-    (position % strides[0] / strides[1]) as u32
-}
-
-#[function]
-fn row_of_packed(packed: u64, strides: [u64; 2]) -> u32 {
-    row(packed & 0xffff_ffff, strides)
-}
-
-#[function]
-fn row_of_place(place: [u64; 2], strides: [u64; 2]) -> u32 {
-    row(place[1], strides)
-}
-
-#[function]
-fn coordinate(position: u64, of: [u64; 2]) -> u64 {
-    position / of[0] % of[1]
-}
-
-/// Where an index leads: `shape` has the dimension's length, how many indices an outer place has,
-/// and how many an inner one. What lies outside leads nowhere.
-#[function]
-fn flat(at: u64, index: u64, shape: [u64; 3]) -> u64 {
-    if index < shape[0] {
-        (at / shape[1] * shape[0] + index) * shape[2] + at % shape[2]
-    } else {
-        u64::MAX
-    }
-}
-
-/// [`Moments::mean`], of the parts of moments: count, sum, origin, offset, deviations, scale.
-#[function]
-fn careful_mean(moments: [f64; 6]) -> f64 {
-    if moments[1].is_finite() || !moments[4].is_finite() {
-        moments[1] / moments[0]
-    } else {
-        (moments[2] / moments[5] + moments[3]) * moments[5]
-    }
-}
-
-/// [`Moments::variance`] of the quick moments if they are to be trusted, and of the careful ones
-/// otherwise.
-#[function]
-fn chosen_variance(quick: [f64; 3], careful: [f64; 6], divisor: f64) -> f64 {
-    let mean = quick[1] / quick[0];
-    let variance = quick[2] / quick[0];
-    // 2^-800 and 2^800.
-    let least = f64::from_bits(223 << 52);
-    let greatest = f64::from_bits(1823 << 52);
-    if divisor <= 0.0 {
-        f64::NAN
-    } else if variance > least && variance < greatest && mean.abs() < 256.0 * variance.sqrt() {
-        quick[2] / divisor
-    } else if careful[4].is_finite() {
-        careful[4] / divisor * careful[5] * careful[5]
-    } else {
-        f64::NAN
     }
 }

@@ -66,6 +66,8 @@ mod count;
 mod cuda;
 mod draw;
 mod dtype;
+#[cfg(any(feature = "cuda", test))]
+mod functions;
 mod job;
 mod lanes;
 mod reduce;
@@ -75,6 +77,8 @@ mod segments;
 mod select;
 mod sort;
 mod steps;
+#[cfg(test)]
+mod steps_tests;
 
 pub use dtype::Number;
 pub use sample::Sampling;
