@@ -244,10 +244,12 @@ mod tests {
             mut values in proptest::collection::vec(proptest::num::i64::ANY, 1..400),
         ) {
             let last = (values.len() - 1).max(1) as f64;
-            let levels: Vec<f64> = (0..values.len()).map(|rank| rank as f64 / last).collect();
+            // A table of each prefix takes time.
+            let ranks: Vec<usize> = (0..values.len()).step_by(values.len() / 8 + 1).collect();
+            let levels: Vec<f64> = ranks.iter().map(|&rank| rank as f64 / last).collect();
             let found = at(&values, &levels);
             values.sort_unstable();
-            for (rank, value) in found.into_iter().enumerate() {
+            for (rank, value) in ranks.into_iter().zip(found) {
                 // The product of a level and the number of gaps may be rounded.
                 let expected = values[rank] as f64;
                 let value: f64 = value.text().parse().unwrap();
