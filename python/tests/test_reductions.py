@@ -138,6 +138,10 @@ def test_where_is_broadcast():
     x = np.arange(6).reshape(2, 3)
     same(wf.sum(x, 0, where=[True, False, True]), np.sum(x, 0, where=[True, False, True]))
     same(wf.sum(x, where=np.array([[True], [False]])), np.int64(3))
+    with pytest.raises(ValueError, match=r"where is of shape \(2,\), and x of \(2, 3\)"):
+        wf.sum(x, where=[True, False])
+    with pytest.raises(TypeError, match="int64; it must be bool"):
+        wf.sum(x, where=[1, 0, 1])
 
 
 @given(with_axis(FLOATS))

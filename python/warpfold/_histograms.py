@@ -81,7 +81,12 @@ def histogram(
     else:
         count = _count(bins)
         rule = count if range is None else (count, *_range(range))
-    counts, own = _native.histogram(items, code, rule, weight, weight_code)
+    try:
+        counts, own = _native.histogram(items, code, rule, weight, weight_code)
+    except ValueError as error:
+        if edges is None and range is None and not np.isfinite(items).all():
+            raise ValueError("x has an item that is not finite: give range") from error
+        raise
     if edges is None:
         # NumPy's edges of float32 are float32, if the range is of Python's numbers.
         edges = own.astype(np.float32) if code == F32 and _is_plain(range) else own

@@ -250,7 +250,11 @@ def _fold_where(
     needs_items: bool,
 ) -> Any:
     """Folds what is left of each lane, by itself."""
-    mask = np.broadcast_to(condition_of(array, code, where), array.shape)
+    flags = condition_of(array, code, where)
+    try:
+        mask = np.broadcast_to(flags, array.shape)
+    except ValueError:
+        raise ValueError(f"where is of shape {flags.shape}, and x of {array.shape}") from None
     axes = range(array.ndim) if along is None else along
     kept = [i for i in range(array.ndim) if i not in axes]
     shape = tuple(array.shape[i] for i in kept)
