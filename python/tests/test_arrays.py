@@ -109,6 +109,8 @@ def test_bfloat16_is_a_dtype_with_ml_dtypes():
     assert wf.cumulative_sum(x, include_initial=True).dtype == kind
     assert wf.sum(np.stack([x, x]), 0).astype(float).tolist() == [3.0, -4.0, 6.5, 512.0, 2.0]
     assert wf.searchsorted(wf.sort(x), x).tolist() == [2, 0, 3, 4, 1]
+    assert wf.sort(x, key="negative").tolist() == [256.0, 3.25, 1.5, 1.0, -2.0]
+    assert wf.sort(x, key="negative").dtype == wf.sum(x, key="abs").dtype == kind
     with pytest.raises(TypeError, match="bfloat16"):
         wf.histogram(x)
 

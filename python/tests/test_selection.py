@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import warpfold as wf
-from law import ALL, any_array, same, with_axis
+from law import ALL, FLOATS, INTEGERS, any_array, same, with_axis
 
 
 @given(any_array(ALL))
@@ -71,3 +71,30 @@ def test_conditions_are_checked():
         wf.select([1, 2], ("<", [1, 2]))
     with pytest.raises(ValueError, match="no axes"):
         wf.nonzero(np.int64(3))
+
+
+KEYS = ["abs", "isfinite", "isinf", "isnan", "negative", "square", "sqrt"]
+
+
+@given(any_array(INTEGERS + FLOATS), st.sampled_from(KEYS))
+def test_a_key_is_numpys_function_of_each_item(x, key):
+    native = x.astype(x.dtype.newbyteorder("="))
+    by = getattr(np, key)(native)
+    same(wf.sum(x, key=key), wf.sum(by))
+    same(wf.max(x, 0, key=key, initial=0), wf.max(by, 0, initial=0))
+    same(wf.sum(x, key=key, where=(">", 0)), wf.sum(by[native > 0]))
+    same(wf.cumsum(x, 0, key=key), wf.cumsum(by, 0))
+    same(wf.scan(x, "max", key=key), wf.scan(by, "max"))
+    same(wf.argsort(x, key=key), wf.argsort(by))
+    same(wf.sort(x, key=key), np.take_along_axis(native, wf.argsort(by), -1))
+    same(wf.sort(x, None, key=key), native.reshape(-1)[wf.argsort(by, None)])
+    offsets = [0, len(x)]
+    same(wf.segment_reduce(x, offsets, key=key), wf.segment_reduce(by, offsets))
+
+
+def test_keys_are_checked():
+    for call in [wf.sum, wf.cumsum, wf.sort, wf.argsort]:
+        with pytest.raises(ValueError, match="keys are: abs, isfinite"):
+            call([1.0], key="log")
+    with pytest.raises(ValueError, match="keys are"):
+        wf.sum([1.0], key=abs)

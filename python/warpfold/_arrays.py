@@ -23,6 +23,16 @@ _COMPARISONS = {
     ">=": np.greater_equal,
 }
 
+_MAPS: dict[str, Any] = {
+    "abs": np.abs,
+    "isfinite": np.isfinite,
+    "isinf": np.isinf,
+    "isnan": np.isnan,
+    "negative": np.negative,
+    "sqrt": np.sqrt,
+    "square": np.square,
+}
+
 Wrap = Callable[[Any], Any]
 
 _ndarray = np.ndarray
@@ -179,6 +189,18 @@ def vector(x: Any, name: str) -> tuple[np.ndarray[Any, Any], int, Wrap]:
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} axes; it must have one")
     return array, code, wrap
+
+
+def mapped(
+    array: np.ndarray[Any, Any], code: int, key: str | None
+) -> tuple[np.ndarray[Any, Any], int]:
+    """What NumPy's function of a name gives of each item."""
+    if key is None:
+        return array, code
+    function = _MAPS.get(key) if isinstance(key, str) else None
+    if function is None:
+        raise ValueError(f"key is {key!r}; keys are: {', '.join(_MAPS)}")
+    return _native_order(np.asarray(function(array.view(DTYPES[BF16]) if code == BF16 else array)))
 
 
 def condition_of(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import Wrap, axes_of, condition_of, native, put
+from ._arrays import Wrap, axes_of, condition_of, mapped, native, put
 from ._dtypes import (
     BF16,
     BOOL,
@@ -33,6 +33,7 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The sum of all items, or along axes: ``numpy.sum``.
@@ -50,6 +51,9 @@ def sum(
     initial : number that the fold begins with
     where : bool array that broadcasts to the shape of ``x``, or a comparison and a number, as in
         :func:`warpfold.select`: adds up these items alone, with the bits of ``sum(x[where])``
+    key : name of what is added up of each item, by NumPy's function of that name: ``"abs"``,
+        ``"isfinite"``, ``"isinf"``, ``"isnan"``, ``"negative"``, ``"sqrt"`` or ``"square"``. The
+        square of an int8 is an int8, and wraps. It takes the memory of an array
     out : array for the result
 
     Returns
@@ -74,8 +78,10 @@ def sum(
     np.float64(3.0)
     >>> warpfold.sum([1.0, -5.0, 2.0], where=(">", 0))
     np.float64(3.0)
+    >>> warpfold.sum([3.0, -4.0], key="square")
+    np.float64(25.0)
     """
-    return _fold("add", x, axis, dtype, keepdims, initial, where, out, True)
+    return _fold("add", x, axis, dtype, keepdims, initial, where, key, out, True)
 
 
 def prod(
@@ -86,6 +92,7 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The product of all items, or along axes: ``numpy.prod``. Otherwise as :func:`sum`.
@@ -98,7 +105,7 @@ def prod(
     >>> warpfold.prod(np.array([2, 3, 4], "uint8"))
     np.uint64(24)
     """
-    return _fold("multiply", x, axis, dtype, keepdims, initial, where, out, True)
+    return _fold("multiply", x, axis, dtype, keepdims, initial, where, key, out, True)
 
 
 def min(
@@ -108,6 +115,7 @@ def min(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The least item, or those along axes: ``numpy.min``.
@@ -125,7 +133,7 @@ def min(
     >>> warpfold.min([[3, 1], [2, 5]], axis=1)
     array([1, 2])
     """
-    return _fold("minimum", x, axis, None, keepdims, initial, where, out, False)
+    return _fold("minimum", x, axis, None, keepdims, initial, where, key, out, False)
 
 
 def max(
@@ -135,6 +143,7 @@ def max(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The greatest item, or those along axes: ``numpy.max``. Otherwise as :func:`min`.
@@ -145,7 +154,7 @@ def max(
     >>> warpfold.max([0.5, float("nan"), 2.0])
     np.float64(nan)
     """
-    return _fold("maximum", x, axis, None, keepdims, initial, where, out, False)
+    return _fold("maximum", x, axis, None, keepdims, initial, where, key, out, False)
 
 
 def reduce(
@@ -157,6 +166,7 @@ def reduce(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The fold of all items, or along axes, by an operator, in the dtype of ``x``.
@@ -174,7 +184,7 @@ def reduce(
     array([8, 2])
     """
     name = operator_of(op)
-    return _fold(name, x, axis, dtype, keepdims, initial, where, out, False, identity=True)
+    return _fold(name, x, axis, dtype, keepdims, initial, where, key, out, False, identity=True)
 
 
 def _fold(
@@ -185,11 +195,14 @@ def _fold(
     keepdims: bool,
     initial: Any,
     where: Any,
+    key: str | None,
     out: Any,
     wide: bool,
     identity: bool = False,
 ) -> Any:
     array, code, wrap = native(x)
+    flags = None if where is None else _flags(array, code, where)
+    array, code = mapped(array, code, key)
     to = WIDE[code] if wide else code
     if dtype is not None:
         to = code_of(dtype)
@@ -199,8 +212,8 @@ def _fold(
     along = axes_of(axis, array.ndim)
     needs_items = op in ("minimum", "maximum") and initial is None and not identity
     start = None if initial is None else initial_bytes(initial, to)
-    if where is not None:
-        result = _fold_where(op, array, code, along, to, start, where, needs_items)
+    if flags is not None:
+        result = _fold_where(op, array, code, along, to, start, flags, needs_items)
     else:
         if needs_items and array.size == 0:
             _check_lanes(array.shape, along, op)
@@ -239,6 +252,15 @@ def _check_lanes(shape: tuple[int, ...], along: tuple[int, ...] | None, op: str)
         raise ValueError(f"zero-size array to reduction operation {op} which has no identity")
 
 
+def _flags(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarray[Any, Any]:
+    """The flag of each item."""
+    flags = condition_of(array, code, where)
+    try:
+        return np.broadcast_to(flags, array.shape)
+    except ValueError:
+        raise ValueError(f"where is of shape {flags.shape}, and x of {array.shape}") from None
+
+
 def _fold_where(
     op: str,
     array: np.ndarray[Any, Any],
@@ -246,15 +268,10 @@ def _fold_where(
     along: tuple[int, ...] | None,
     to: int,
     start: bytes | None,
-    where: Any,
+    mask: np.ndarray[Any, Any],
     needs_items: bool,
 ) -> Any:
     """Folds what is left of each lane, by itself."""
-    flags = condition_of(array, code, where)
-    try:
-        mask = np.broadcast_to(flags, array.shape)
-    except ValueError:
-        raise ValueError(f"where is of shape {flags.shape}, and x of {array.shape}") from None
     axes = range(array.ndim) if along is None else along
     kept = [i for i in range(array.ndim) if i not in axes]
     shape = tuple(array.shape[i] for i in kept)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrays import axis_of, flat, native, put, writable
+from ._arrays import axis_of, flat, mapped, native, put, writable
 from ._dtypes import (
     BF16,
     CODES,
@@ -29,6 +29,7 @@ def cumsum(
     exclusive: bool = False,
     reverse: bool = False,
     initial: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """Running sums along an axis: ``numpy.cumsum``.
@@ -44,6 +45,7 @@ def cumsum(
     exclusive : whether each item is left out of its own sum: the first one is 0
     reverse : whether sums run from the last item to the first
     initial : number that the sums begin with
+    key : name of what is added up of each item, as in :func:`warpfold.sum`
     out : array for the result; it may be ``x``
 
     Returns
@@ -67,7 +69,7 @@ def cumsum(
     >>> warpfold.cumsum(np.ones(5000, "float16"))[-1]
     np.float16(5e+03)
     """
-    return _scan("add", x, axis, dtype, exclusive, reverse, initial, out, True)
+    return _scan("add", x, axis, dtype, exclusive, reverse, initial, key, out, True)
 
 
 def cumprod(
@@ -78,6 +80,7 @@ def cumprod(
     exclusive: bool = False,
     reverse: bool = False,
     initial: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """Running products along an axis: ``numpy.cumprod``. Otherwise as :func:`cumsum`.
@@ -88,7 +91,7 @@ def cumprod(
     >>> warpfold.cumprod([1.0, 2.0, 3.0])
     array([1., 2., 6.])
     """
-    return _scan("multiply", x, axis, dtype, exclusive, reverse, initial, out, True)
+    return _scan("multiply", x, axis, dtype, exclusive, reverse, initial, key, out, True)
 
 
 def scan(
@@ -100,6 +103,7 @@ def scan(
     exclusive: bool = False,
     reverse: bool = False,
     initial: Any = None,
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The running folds by an operator, in the dtype of ``x``: ``numpy.ufunc.accumulate``.
@@ -115,7 +119,7 @@ def scan(
     array([0, 0, 0, 0])
     """
     name = operator_of(op)
-    return _scan(name, x, axis, dtype, exclusive, reverse, initial, out, False)
+    return _scan(name, x, axis, dtype, exclusive, reverse, initial, key, out, False)
 
 
 def cumulative_sum(
@@ -159,7 +163,7 @@ def _cumulative(
         raise ValueError(f"x has {array.ndim} axes: give axis")
     along = axis_of(0 if axis is None else axis, array.ndim)
     if not include_initial:
-        return _scan(op, x, along, dtype, False, False, None, out, True)
+        return _scan(op, x, along, dtype, False, False, None, None, out, True)
     to = WIDE[code] if dtype is None else code_of(dtype)
     shape = list(array.shape)
     shape[along] += 1
@@ -182,10 +186,12 @@ def _scan(
     exclusive: bool,
     reverse: bool,
     initial: Any,
+    key: str | None,
     out: Any,
     wide: bool,
 ) -> Any:
     array, code, wrap = native(x)
+    array, code = mapped(array, code, key)
     to = WIDE[code] if wide else code
     if dtype is not None:
         to = code_of(dtype)

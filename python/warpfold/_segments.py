@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._arrays import native, vector
+from ._arrays import mapped, native, vector
 from ._dtypes import BF16, DTYPES, I64, U8, code_of, initial_bytes, operator_of
 from ._reductions import _as_dtype, _of_bool
 
@@ -35,6 +35,7 @@ def segment_reduce(
     keys: Any = None,
     initial: Any = None,
     dtype: Any = None,
+    key: str | None = None,
 ) -> Any:
     """The fold of each segment of ``x`` along its first axis.
 
@@ -51,6 +52,7 @@ def segment_reduce(
         is equal to nothing
     initial : number that each fold begins with
     dtype : dtype in which it is folded
+    key : name of what is folded of each item, as in :func:`warpfold.sum`
 
     Returns
     -------
@@ -72,6 +74,7 @@ def segment_reduce(
     array([2, 4, 5])
     """
     array, code, wrap = native(x)
+    array, code = mapped(array, code, key)
     to, name, start = _form(code, op, initial, dtype)
     bounds = _bounds(array, offsets, keys)
     if to != code:
@@ -89,6 +92,7 @@ def segment_scan(
     reverse: bool = False,
     initial: Any = None,
     dtype: Any = None,
+    key: str | None = None,
 ) -> Any:
     """The running folds of each segment of ``x``, which has one axis.
 
@@ -102,6 +106,7 @@ def segment_scan(
     array([ 1,  3,  3,  7, 12])
     """
     array, code, wrap = vector(x, "x")
+    array, code = mapped(array, code, key)
     to, name, start = _form(code, op, initial, dtype)
     bounds = _bounds(array, offsets, keys)
     if to != code:

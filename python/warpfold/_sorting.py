@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._arrays import axis_of, flat, native, put, vector
-from ._dtypes import BF16, CODES
+from ._arrays import axis_of, flat, mapped, native, put, vector
+from ._dtypes import BF16, CODES, DTYPES
 
 
 class TopK(NamedTuple):
@@ -54,6 +54,7 @@ def sort(
     descending: bool = False,
     stable: bool = True,
     nan: str = "greatest",
+    key: str | None = None,
     out: Any = None,
 ) -> Any:
     """The items sorted along an axis: ``numpy.sort``.
@@ -68,6 +69,7 @@ def sort(
     descending : whether the greatest comes first
     nan : ``"greatest"``: NaN comes last in an ascending order, and first in a descending one.
         ``"last"``: it comes last in both, as in pandas and Arrow
+    key : name of what the items are sorted by, as in :func:`warpfold.sum`
     out : array for the result
 
     Raises
@@ -84,10 +86,15 @@ def sort(
     array([3, 2, 1])
     >>> warpfold.sort([2.0, float("nan"), 1.0])
     array([ 1.,  2., nan])
+    >>> warpfold.sort([-3, 2, 1], key="abs")
+    array([ 1,  2, -3])
     """
     array, code, wrap = native(x)
     direction = _direction(descending, nan)
-    result = _along_last(array, axis, lambda rows: _native.sort(rows, code, direction))
+    if key is None:
+        result = _along_last(array, axis, lambda rows: _native.sort(rows, code, direction))
+    else:
+        result = _by_key(array, code, axis, direction, key)
     return wrap(result) if out is None else put(result, out)
 
 
@@ -98,6 +105,7 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
     nan: str = "greatest",
+    key: str | None = None,
 ) -> Any:
     """The places of the sorted items along an axis: ``numpy.argsort`` with ``kind="stable"``.
 
@@ -112,8 +120,20 @@ def argsort(
     array([0, 2, 1, 3])
     """
     array, code, wrap = native(x)
+    array, code = mapped(array, code, key)
     direction = _direction(descending, nan)
     return wrap(_along_last(array, axis, lambda rows: _native.argsort(rows, code, direction)))
+
+
+def _by_key(
+    array: np.ndarray[Any, Any], code: int, axis: int | None, direction: tuple[bool, bool], key: str
+) -> Any:
+    """The items in the order of their keys."""
+    keys, key_code = mapped(array, code, key)
+    places = _along_last(keys, axis, lambda rows: _native.argsort(rows, key_code, direction))
+    items = flat(array) if axis is None else array
+    taken = np.take_along_axis(items, places, 0 if axis is None else axis)
+    return taken.view(DTYPES[BF16]) if code == BF16 else taken
 
 
 def _along_last(array: np.ndarray[Any, Any], axis: int | None, work: Any) -> Any:
