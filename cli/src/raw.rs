@@ -22,25 +22,20 @@ pub(crate) fn has_records(input: &mut Input, dtype: DType) -> Result<bool> {
     if words().all(|word| Some(word) == words().next()) {
         return Ok(false);
     }
-    let little = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |all, &byte| all << 8 | u64::from(byte))
-    };
-    let big = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0, |all, &byte| all << 8 | u64::from(byte))
-    };
-    let orders: [&dyn Fn(&[u8]) -> u64; 2] = [&little, &big];
-    let kinds = orders.iter().flat_map(|order| [(4, order), (8, order)]);
+    let kinds = [(4, false), (8, false), (4, true), (8, true)].into_iter();
     // A few integers can be lengths by chance.
-    let kinds = kinds.filter(|(width, _)| {
-        dtype.is_float() || size != *width || start.len() >= LEAST_OF_INTEGERS
+    let kinds = kinds.filter(|&(width, _)| {
+        dtype.is_float() || size != width || start.len() >= LEAST_OF_INTEGERS
     });
-    let mut found = kinds.map(|(width, order)| {
-        let length_at = |at: usize| usize::try_from(order(start.get(at..)?.get(..width)?)).ok();
+    let mut found = kinds.map(|(width, is_big_endian)| {
+        let length_at = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes[..width].copy_from_slice(start.get(at..)?.get(..width)?);
+            if is_big_endian {
+                bytes[..width].reverse();
+            }
+            usize::try_from(u64::from_le_bytes(bytes)).ok()
+        };
         are_records(start.len(), remaining, size, width, length_at)
     });
     Ok(found.any(|found| found))
