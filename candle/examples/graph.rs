@@ -31,7 +31,7 @@ impl Graph {
         })
     }
 
-    /// Candle's own way is `index_add`, which on a GPU adds in any order.
+    /// Candle's own way is `index_add`, in which on a GPU a thread goes through all edges.
     fn means(&self, features: &Tensor) -> Result<Tensor> {
         let of_edges = features.warpfold().index_select(&self.sources, 0)?;
         let sums = of_edges

@@ -24,8 +24,7 @@ struct Routing {
 /// Routes each token to the `k` experts of the greatest logits. Nothing comes to the host.
 fn route(logits: &Tensor, k: usize) -> Result<Routing> {
     let experts = logits.dim(1)?;
-    // Candle's own way: `logits.arg_sort_last_dim(false)?.narrow(1, 0, k)?`, of all experts, and
-    // with equal ones in no order.
+    // Candle's own way sorts all experts: `logits.arg_sort_last_dim(false)?.narrow(1, 0, k)?`.
     let (best, chosen) = logits.warpfold().topk(k, D::Minus1)?;
     let powers = best.broadcast_sub(&best.narrow(1, 0, 1)?)?.exp()?;
     let weights = powers.broadcast_div(&powers.warpfold().sum_keepdim(1)?)?;

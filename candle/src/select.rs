@@ -133,7 +133,7 @@ impl Warpfold<'_> {
     }
 
     /// The runs of equal numbers in the order of the tensor: `torch.unique_consecutive`. NaN is
-    /// equal to nothing, and −0 to +0. No gradient is known.
+    /// equal to nothing, and −0 to +0. Differentiable with regard to the values.
     ///
     /// ```
     /// use candle_core::{Device, Tensor};
@@ -151,13 +151,21 @@ impl Warpfold<'_> {
     ///
     /// If the dtype is not supported.
     pub fn unique_consecutive(&self) -> Result<Unique> {
-        let x = self.0.detach().contiguous()?;
+        let x = self.0.contiguous()?;
         let [values, inverse, counts] = run(&Runs, &x, x.elem_count())?;
         let len = len_of("unique_consecutive", &counts)?;
+        let counts = plain(counts, len);
+        let values = match x.track_op() {
+            true => {
+                let starts = Warpfold(&counts).cumsum_as(Scan::exclusive(), 0)?;
+                Warpfold(&x.flatten_all()?).index_select(&starts, 0)?
+            }
+            false => plain(values, len),
+        };
         Ok(Unique {
-            values: plain(values, len),
+            values,
             inverse: plain(inverse, x.shape()),
-            counts: plain(counts, len),
+            counts,
         })
     }
 }

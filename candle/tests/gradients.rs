@@ -105,6 +105,11 @@ fn gradients_of_segments_and_selections_are_the_slopes() -> Result<()> {
     check("index_select", &x, |x| {
         x.warpfold().index_select(&ids.narrow(0, 0, 4)?, 1)
     })?;
+    check("unique_consecutive", &x, |x| {
+        // Runs of equals, whose first number alone counts.
+        let twice = Tensor::stack(&[x, x], 2)?;
+        Ok(twice.warpfold().unique_consecutive()?.values)
+    })?;
     let wide = var(&[5, 4], 6)?;
     check("source of scatter_add", &wide, |wide| {
         x.as_tensor().warpfold().scatter_add(&indices, wide, 1)
