@@ -120,5 +120,8 @@ def test_segments_are_checked():
         wf.group_by([1, 2], x)
     with pytest.raises(ValueError, match="operators are"):
         wf.segment_reduce(x, [0, 3], op="mean")
-    with pytest.raises(TypeError, match="bitwise"):
-        wf.segment_reduce([1.0], [0, 1], op="&")
+    for call in [wf.reduce, wf.scan, wf.Reducer, wf.Nodes]:
+        with pytest.raises(TypeError, match="bitwise_and takes integers or bool, not float64"):
+            call(*{wf.Reducer: ["&", "float64"], wf.Nodes: [[1.0], 0, "&"]}.get(call, [[1.0], "&"]))
+    with pytest.raises(TypeError, match="bitwise_or takes integers or bool, not float32"):
+        wf.segment_reduce(np.ones(1, "float32"), [0, 1], op="|")

@@ -208,7 +208,7 @@ def _fold(
         to = code_of(dtype)
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    op = _of_bool(op, to)
+    op = _operator_on(op, to)
     along = axes_of(axis, array.ndim)
     needs_items = op in ("minimum", "maximum") and initial is None and not identity
     start = None if initial is None else initial_bytes(initial, to)
@@ -230,8 +230,10 @@ def _finish(
     return wrap(result) if out is None else put(result, out)
 
 
-def _of_bool(op: str, code: int) -> str:
-    """NumPy's sums of bool in bool are or, and products and."""
+def _operator_on(op: str, code: int) -> str:
+    """The operator on a dtype. NumPy's sums of bool in bool are or, and products and."""
+    if IS_FLOAT[code] and op.startswith("bitwise"):
+        raise TypeError(f"{op} takes integers or bool, not {DTYPES[code]}")
     if code != BOOL:
         return op
     return {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)

@@ -18,7 +18,7 @@ from ._dtypes import (
     initial_bytes,
     operator_of,
 )
-from ._reductions import _as_dtype, _of_bool
+from ._reductions import _as_dtype, _operator_on
 
 
 def cumsum(
@@ -229,4 +229,4 @@ def _run(
 ) -> Any:
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    return _native.scan(array, code, _of_bool(op, to), along, to, form, start, output)
+    return _native.scan(array, code, _operator_on(op, to), along, to, form, start, output)

@@ -9,7 +9,7 @@ import numpy as np
 from . import _native
 from ._arrays import mapped, native, vector
 from ._dtypes import BF16, DTYPES, I64, U8, code_of, initial_bytes, operator_of
-from ._reductions import _as_dtype, _of_bool
+from ._reductions import _as_dtype, _operator_on
 
 
 class ReduceByKey(NamedTuple):
@@ -79,7 +79,7 @@ def segment_reduce(
     bounds = _bounds(array, offsets, keys)
     if to != code:
         array = _as_dtype(array, code, to)
-    return wrap(_reduce(array, to, _of_bool(name, to), bounds, start))
+    return wrap(_reduce(array, to, _operator_on(name, to), bounds, start))
 
 
 def segment_scan(
@@ -112,7 +112,7 @@ def segment_scan(
     if to != code:
         array = _as_dtype(array, code, to)
     form = (bool(exclusive), bool(reverse))
-    return wrap(_native.segment_scan(array, to, _of_bool(name, to), bounds, form, start))
+    return wrap(_native.segment_scan(array, to, _operator_on(name, to), bounds, form, start))
 
 
 def _reduce(
@@ -183,7 +183,7 @@ def reduce_by_key(keys: Any, values: Any, op: str = "add") -> ReduceByKey:
     by, by_code, wrap_keys = vector(keys, "keys")
     array, code, wrap = native(values, "values")
     bounds = _bounds(array, None, by if by_code != BF16 else by.view(DTYPES[BF16]))
-    folds = _reduce(array, code, _of_bool(operator_of(op), code), bounds, None)
+    folds = _reduce(array, code, _operator_on(operator_of(op), code), bounds, None)
     firsts = _native.take(by, by_code, bounds[:-1].view(np.int64))
     return ReduceByKey(wrap_keys(firsts), wrap(folds))
 
@@ -217,7 +217,7 @@ def group_by(keys: Any, values: Any, op: str = "add") -> GroupBy:
     if array.ndim == 0 or len(by) != len(array):
         count = "a number" if array.ndim == 0 else f"{len(array)} values"
         raise ValueError(f"there are {len(by)} keys for {count}")
-    name = _of_bool(operator_of(op), code)
+    name = _operator_on(operator_of(op), code)
     ascending = (False, False)
     distinct, counts, _ = _native.unique(by, by_code, ascending)
     places = _native.argsort(by, by_code, ascending)
