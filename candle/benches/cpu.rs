@@ -82,7 +82,7 @@ fn main() -> Result<()> {
 
 fn line(name: &str, candles: Option<Run<'_>>, ours: Run<'_>) -> Result<()> {
     let candles = match candles {
-        Some(run) => measure(run)?,
+        Some(run) => measure(run)?.trim_end_matches('|').to_owned(),
         None => "| |".to_owned(),
     };
     println!(
