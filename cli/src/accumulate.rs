@@ -4,6 +4,10 @@ use crate::failure::{Failure, Result};
 use crate::number::{DType, Operator};
 use clap::ValueEnum;
 
+/// What a command with these options offers where a result is out of range.
+const REMEDY: &str =
+    "give --accumulate f64, which rounds, or --wrapping, which computes modulo 2^64";
+
 /// How a fold computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accumulation {
@@ -11,6 +15,8 @@ pub(crate) struct Accumulation {
     pub(crate) dtype: DType,
     /// Whether a result out of range is an error.
     pub(crate) checked: bool,
+    /// What to do if it is.
+    pub(crate) remedy: &'static str,
 }
 
 impl Accumulation {
@@ -35,6 +41,7 @@ impl Accumulation {
             return Ok(Accumulation {
                 dtype: elements,
                 checked: false,
+                remedy: REMEDY,
             });
         }
         let dtype = wanted.unwrap_or(match (elements.is_float(), elements.is_signed()) {
@@ -64,6 +71,7 @@ impl Accumulation {
         Ok(Accumulation {
             dtype,
             checked: !dtype.is_float() && !wrapping,
+            remedy: REMEDY,
         })
     }
 
@@ -72,7 +80,7 @@ impl Accumulation {
         Failure::with_remedy(
             name,
             format_args!("{what} is out of the range of {}", self.dtype),
-            "give --accumulate f64, which rounds, or --wrapping, which computes modulo 2^64",
+            self.remedy,
         )
     }
 

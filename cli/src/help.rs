@@ -25,9 +25,8 @@ The first row of a table is its header if it holds words and no numbers. If it h
 either: give --header or --no-header. It is data if a word comes again below, unless its numbers \
 are years or count evenly, as names do. A comment before the first row, as numpy.savetxt writes it, \
 can be the header too. Rows that are longer or shorter than the others are an error, without \
---ragged. Where all rows have one field more than the header, they begin with the name of the row, \
-as R writes them, if these names are distinct and no two fields can be one number, as 1,250 in a \
-table with commas; --row-names says that they do. A first column that alone \
+--ragged. Where all rows have one field more than the header, they begin with the name of the row if \
+these names and the header are quoted, as R writes them, or if --row-names says so. A first column that alone \
 has no name is left out, unless --column names its number: it names the rows, as in pandas.
 
 A column is called by its number or its name. What can mean two columns is an error: \

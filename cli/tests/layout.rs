@@ -46,13 +46,10 @@ fn rows_of_a_table_without_a_header_are_alike() {
 #[test]
 fn names_of_rows_are_not_added_up() {
     for (line, text) in [
-        ("--delimiter tab", "x\ty\n1\t1\t2\n2\t3\t4\n"),
         ("--delimiter ,", ",x,y\n0,1,2\n1,3,4\n"),
         ("--delimiter , --header", ",0,1\n0,1,2\n1,3,4\n"),
         ("--delimiter ,", "\"\",\"x\",\"y\"\n\"1\",1,2\n\"2\",3,4\n"),
         ("", "\"x\" \"y\"\n\"1\" 1 2\n\"2\" 3 4\n"),
-        ("", "x y\n1 1 2\n2 3 4\n"),
-        ("--delimiter tab --ragged", "x\ty\n1\t1\t2\n2\t3\t4\n"),
     ] {
         let (sum, warning) = noted(&format!("reduce {line}"), text);
         assert_eq!(sum, "10", "{line}: {text:?}");
@@ -176,7 +173,7 @@ fn columns_that_begin_empty_are_read() {
     );
 }
 
-/// What names rows is distinct, and makes no number with what stands beside it.
+/// Names of rows are quoted, or the user says that they are there.
 #[test]
 fn a_short_header_is_that_of_named_rows_alone() {
     for (line, text, what) in [
@@ -202,13 +199,18 @@ fn a_short_header_is_that_of_named_rows_alone() {
         ),
         (
             "--delimiter tab",
-            "x\ty\na\t1\t2\na\t3\t4\n",
-            "these are not names alone",
+            "x\ty\na\t1\t2\nb\t3\t4\n",
+            "a column without a name",
         ),
         (
             "--delimiter ;",
             "x;y\n0.5;1;2\n1.5;3;4\n",
-            "these are not names alone",
+            "a column without a name",
+        ),
+        (
+            "",
+            "year pop\n2001 5 7\n2002 6 9\n",
+            "a column without a name",
         ),
     ] {
         for column in ["", " --column 2", " --column 3 -q", " --ragged"] {
@@ -220,7 +222,7 @@ fn a_short_header_is_that_of_named_rows_alone() {
     }
     for (line, text, sum) in [
         (
-            "--delimiter tab --column y",
+            "--delimiter tab --column y --row-names",
             "x\ty\na\t1\t2\nb\t3\t4\n",
             "6",
         ),
@@ -229,7 +231,11 @@ fn a_short_header_is_that_of_named_rows_alone() {
             "\"x\" \"y\"\n\"a\" 1 250\n\"b\" 2 500\n",
             "750",
         ),
-        ("--delimiter , --column y", "x,y\na,1.5,2\nb,3.5,4\n", "6"),
+        (
+            "--delimiter , --column y",
+            "\"x\",\"y\"\n\"a\",1.5,2\n\"b\",3.5,4\n",
+            "6",
+        ),
         (
             "--delimiter , --column y --row-names",
             "y\n1,5\n2,5\n",
@@ -324,4 +330,86 @@ fn a_semicolon_beside_numbers_may_be_the_delimiter() {
         pass_in(folder.path(), "reduce --column n list.csv", b""),
         b"3\n"
     );
+}
+
+/// What a table is cannot be told before its first row ends.
+#[test]
+fn a_first_row_that_is_broken_is_an_error_in_every_command() {
+    let wide = format!("{},b\n1,2\n", "a".repeat(17_000_000));
+    let folder = folder(&[
+        (
+            "semicolons.csv",
+            b"\"\";\"mpg\"\n\"a\";21,5\n\"b\";22,8\n" as &[u8],
+        ),
+        ("open.csv", b"\"a,b\n1,2\n3,4\n"),
+        ("behind.csv", b"# c\n\"x\"y,b\n1,2\n"),
+        ("wide.csv", wide.as_bytes()),
+    ]);
+    for command in [
+        "reduce",
+        "stats",
+        "scan",
+        "scan --reverse",
+        "scan --json",
+        "sort",
+        "top",
+        "unique",
+        "select --gt 0",
+        "histogram --bins 1",
+    ] {
+        for file in ["semicolons.csv", "open.csv", "behind.csv", "wide.csv"] {
+            for column in ["", " --column b"] {
+                let error = fail_in(folder.path(), &format!("{command} {file}{column}"), b"");
+                assert!(
+                    !error.contains("no row at all"),
+                    "{command} {file}: {error}"
+                );
+            }
+        }
+    }
+    let error = fail_in(folder.path(), "stats semicolons.csv", b"");
+    assert!(
+        error.contains("follows the quote that closes") && error.contains("--delimiter ';'"),
+        "{error}"
+    );
+    let line = "reduce semicolons.csv --column mpg --delimiter ; --decimal ,";
+    assert_eq!(pass_in(folder.path(), line, b""), b"44.3\n");
+}
+
+#[test]
+fn tabs_between_columns_of_words_are_told() {
+    for (column, text) in [
+        ("name", "first name\tb\n1\t2\n3\t4\n"),
+        ("b", "a\tb\tc\n1\t\t60\n2\t\t70\n"),
+        ("pop", "city\tyear\tpop\nOslo\t2001\t5\nNew York\t2002\t6\n"),
+        (
+            "year",
+            "year\tpop\tplace\n2001\t5\tNew York\n2002\t6\tLos Angeles\n",
+        ),
+    ] {
+        let error = fail(&format!("reduce --column {column}"), text);
+        assert!(error.contains("give --delimiter tab"), "{text:?}: {error}");
+        assert!(!error.contains("--ragged"), "{text:?}: {error}");
+    }
+    assert_eq!(
+        pass(
+            "reduce --delimiter tab --column year",
+            "year\tpop\tplace\n2001\t5\tNew York\n2002\t6\tLos Angeles\n"
+        ),
+        "4003"
+    );
+}
+
+#[test]
+fn years_above_words_of_numbers_are_told() {
+    let text = "1990 1991 1992\n5 6 7\n8 9 10\n";
+    let (_, warning) = noted("reduce -q", text);
+    assert!(warning.contains("look like names of columns"), "{warning}");
+    assert_eq!(pass("reduce --header", text), "45");
+    for (line, text) in [
+        ("reduce -q --no-header", text),
+        ("reduce -q", "1990 1991 1992\n1993 1994 1995\n"),
+    ] {
+        assert_eq!(noted(line, text).1, "", "{line}");
+    }
 }

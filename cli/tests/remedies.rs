@@ -555,3 +555,22 @@ fn files_beside_the_data_are_mended_and_not_read_by_options() {
         );
     }
 }
+
+#[test]
+fn a_sum_of_a_group_that_is_too_large_names_an_option_of_group() {
+    let text = "a,b\n1,9223372036854775807\n1,9223372036854775807\n";
+    let error = fail("group --by a --delimiter ,", text);
+    assert!(
+        error.contains("is out of the range of i64") && error.contains("give --dtype f64"),
+        "{error}"
+    );
+    let (sums, warning) = noted("group --by a --delimiter , --dtype f64", text);
+    assert!(sums.contains("1.8446744073709552e+19"), "{sums}");
+    assert!(warning.contains("rounded to f64"), "{warning}");
+}
+
+#[test]
+fn control_characters_are_no_part_of_numbers() {
+    let error = fail("reduce", "12\0\0\034");
+    assert!(error.contains("tr '\\000-\\010\\016-\\037' ' '"), "{error}");
+}

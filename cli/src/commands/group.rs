@@ -136,7 +136,10 @@ fn statistics(
             device,
             op,
             init: None,
-            accumulation: Accumulation::choose(op, elements, wanted, false)?,
+            accumulation: Accumulation {
+                remedy: "give --dtype f64, which rounds",
+                ..Accumulation::choose(op, elements, wanted, false)?
+            },
             elements,
             name: name.to_owned(),
         };

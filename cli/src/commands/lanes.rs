@@ -178,9 +178,9 @@ impl Lanes {
         {
             let place = match scan {
                 None => self.name(number),
-                Some(_) => format!("the number at position {number}, from 0"),
+                Some(_) => format!("the number at position {number}, from 0,"),
             };
-            let what = format!("the result for {place},");
+            let what = format!("the result for {place}");
             return Err(accumulation.overflow(&start.name, what));
         }
         Ok(results.into_iter().map(C::from_integer).collect())

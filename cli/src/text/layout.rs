@@ -2,7 +2,7 @@
 
 use super::lexer::{Dialect, Lexer, Step};
 use super::spelling::{Kind, Spelling};
-use super::survey::{First, MOST_COLUMNS, Survey, fields_of};
+use super::survey::{self, First, MOST_COLUMNS, Survey, fields_of};
 use super::{Column, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -66,6 +66,8 @@ pub(super) struct Width {
     pub(super) line: u64,
     /// Whether that line is a header which does not name the first column.
     pub(super) row_names: bool,
+    /// Whether tabs stand in the first row, where white space separates fields.
+    pub(super) has_tabs: bool,
 }
 
 /// A column that is read.
@@ -105,6 +107,7 @@ impl Layout {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let survey = Survey::of(lexer, spelling, &options.columns);
         if !survey.is_whole {
+            lexer.check_row()?;
             let is_asked = options.header || options.row_names || options.ragged;
             if options.columns.is_empty() && !is_asked {
                 return Ok(None);
@@ -148,6 +151,27 @@ impl Layout {
         };
         Ok(can_be && survey.rows > 0)
     }
+}
+
+/// Says so if the first numbers of a text without columns are years, as names of columns are.
+pub(super) fn tell_of_years_as_names(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
+    lexer.read_ahead(SAMPLE_BYTES)?;
+    let mut sample = lexer.sample();
+    let mut fields = 0;
+    while let Step::Field(field) = sample.step() {
+        let is_year = str::from_utf8(&sample.bytes(&field)).is_ok_and(survey::is_written_year);
+        if !is_year {
+            return Ok(());
+        }
+        fields += 1;
+    }
+    if fields > 1 {
+        let survey = Survey::of(lexer, spelling, &[]);
+        if survey.looks_counted() {
+            tell_of_numbers_that_may_be_names(&lexer.input.name, &survey);
+        }
+    }
+    Ok(())
 }
 
 struct Planner<'a> {
@@ -282,6 +306,10 @@ impl Planner<'_> {
                     "give --row-names if each row begins with its name; else put quotes around \
                      numbers with commas, or name all columns"
                 }
+                None if survey.has_tabs => {
+                    "give --delimiter tab if tabs separate the columns, --row-names if each row \
+                     begins with its name; else name all columns"
+                }
                 _ => "give --row-names if each row begins with its name; else name all columns",
             },
         ))
@@ -347,13 +375,7 @@ impl Planner<'_> {
             First::Header => Some(first()),
             First::Data => {
                 if survey.looks_counted() {
-                    logger::insist(format!(
-                        "{}: line {}: {} look like names of columns, and are read as data: \
-                         --header makes them names, --no-header says that they are data",
-                        self.file,
-                        survey.first_line,
-                        shown(survey.first.join(", ").as_bytes()),
-                    ));
+                    tell_of_numbers_that_may_be_names(self.file, survey);
                 }
                 comment()
             }
@@ -475,6 +497,7 @@ impl Planner<'_> {
             fields,
             line: survey.first_line,
             row_names: fields > survey.first.len(),
+            has_tabs: survey.has_tabs,
         }))
     }
 
@@ -585,10 +608,17 @@ impl Planner<'_> {
                 remedy,
             );
         }
+        let is_wider = self.survey.widths.is_some_and(|(_, most)| most > fields);
+        let skip = match is_wider {
+            true => ", and --skip N passes over lines above the table",
+            false => "",
+        };
         Failure::with_remedy(
             format_args!("{}: line {}", self.file, self.survey.first_line),
             format_args!("there is no column {column}, only {fields}"),
-            format_args!("give a smaller number; a name that is a number is written name:{column}"),
+            format_args!(
+                "give a smaller number; a name that is a number is written name:{column}{skip}"
+            ),
         )
     }
 
@@ -670,8 +700,17 @@ impl Planner<'_> {
     }
 }
 
+fn tell_of_numbers_that_may_be_names(file: &str, survey: &Survey) {
+    logger::insist(format!(
+        "{file}: line {}: {} look like names of columns, and are read as data: --header makes \
+         them names, --no-header says that they are data",
+        survey.first_line,
+        shown(survey.first.join(", ").as_bytes()),
+    ));
+}
+
 /// What separates columns, as it is given to `--delimiter`.
-fn named_mark(mark: char) -> String {
+pub(super) fn named_mark(mark: char) -> String {
     match mark {
         '\t' => "tab".into(),
         mark => format!("'{mark}'"),

@@ -118,7 +118,7 @@ impl Lexer {
             match step {
                 Ok(Step::More) => self.more()?,
                 Ok(step) => return Ok(step),
-                Err(fault) => return Err(self.failure(fault)),
+                Err(fault) => return Err(self.failure(&self.cursor, fault)),
             }
         }
     }
@@ -130,7 +130,7 @@ impl Lexer {
                 b'"' => Fault::OpenQuote,
                 _ => Fault::TooLong,
             };
-            return Err(self.failure(fault));
+            return Err(self.failure(&self.cursor, fault));
         }
         self.refill(BLOCK_BYTES)
     }
@@ -166,6 +166,18 @@ impl Lexer {
         Sample {
             lexer: self,
             cursor: self.cursor,
+        }
+    }
+
+    /// What is wrong with the next row, as far as it is in the buffer.
+    pub(super) fn check_row(&self) -> Result<()> {
+        let mut cursor = self.cursor;
+        loop {
+            match cursor.step(&self.buffer, self.ended, &self.rules) {
+                Ok(Step::Field(_)) => {}
+                Ok(_) => return Ok(()),
+                Err(fault) => return Err(self.failure(&cursor, fault)),
+            }
         }
     }
 
@@ -208,12 +220,12 @@ impl Lexer {
     }
 
     #[cold]
-    fn failure(&self, fault: Fault) -> Failure {
-        let Cursor { line, fields, .. } = self.cursor;
+    fn failure(&self, cursor: &Cursor, fault: Fault) -> Failure {
+        let Cursor { line, fields, .. } = *cursor;
         let field = format!("line {line}, field {}", fields + 1);
         let mistake = match fault {
             Fault::Comma => {
-                let column = self.cursor.column(&self.buffer, self.cursor.at);
+                let column = cursor.column(&self.buffer, cursor.at);
                 Mistake {
                     place: format!("line {line}, column {column}"),
                     cause: "there is no number before this comma".into(),
@@ -235,10 +247,18 @@ impl Lexer {
                 let rest = &self.buffer[at..];
                 let end = rest.iter().position(|&b| self.rules.ends[usize::from(b)]);
                 let shown = super::shown(&rest[..end.unwrap_or(rest.len())]);
+                let is_delimiter = |&mark: &u8| b";|\t,".contains(&mark);
+                let other = match rest.first().copied().filter(is_delimiter) {
+                    Some(mark) => format!(
+                        ", and --delimiter {} is for columns that this separates",
+                        super::layout::named_mark(char::from(mark))
+                    ),
+                    None => String::new(),
+                };
                 Mistake {
                     place: field,
                     cause: format!("`{shown}` follows the quote that closes"),
-                    remedy: Some("two quotes within quotes are one".into()),
+                    remedy: Some(format!("two quotes within quotes are one{other}")),
                 }
             }
             Fault::TooLong => Mistake {
@@ -260,16 +280,23 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// What comes next. What is wrong is the end: it is told when it is read.
+    /// What comes next. Where something is wrong there is no more: it is told when it is read.
     #[inline]
     pub(super) fn step(&mut self) -> Step {
         let step = self
             .cursor
             .step(&self.lexer.buffer, self.lexer.ended, &self.lexer.rules);
         match step {
-            Ok(Step::More) | Err(_) => Step::End,
+            Err(_) => Step::More,
             Ok(step) => step,
         }
+    }
+
+    /// Whether a tab stands in the line of a field, from there on.
+    pub(super) fn has_tab_from(&self, field: &Field) -> bool {
+        let rest = &self.lexer.buffer[field.start..];
+        let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        rest[..end].contains(&b'\t')
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The rows of a text: each is checked, and its fields that are wanted are handed on.
 
-use super::layout::{Found, Layout, Width};
+use super::layout::{Found, Layout, Width, tell_of_years_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::spelling::{self, Bad, Kind, Spelling};
 use super::survey::is_name;
@@ -175,6 +175,9 @@ impl Rows {
         if is_table && let Some(layout) = Layout::of(&mut self.lexer, options, &self.spelling)? {
             return Ok(Arrangement::Columns(self.choose(layout)?));
         }
+        if !is_table && !options.no_header {
+            tell_of_years_as_names(&mut self.lexer, &self.spelling)?;
+        }
         Ok(Arrangement::Sequence {
             is_float: asked && self.has_floats()?,
         })
@@ -289,6 +292,7 @@ impl Rows {
                     fields,
                     line: self.lexer.row_line(),
                     row_names: false,
+                    has_tabs: false,
                 });
             }
             None => {
@@ -356,6 +360,9 @@ impl Rows {
                 true => {
                     "mend the row, or leave --row-names out; with --ragged, what is beyond is left \
                      out, and what lacks is missing (--missing skip)"
+                }
+                false if width.has_tabs => {
+                    "give --delimiter tab if tabs separate the columns; else mend the row"
                 }
                 false if fields > width.fields && self.delimiter() == Some(b',') => {
                     "mend the row (a number with commas stands in quotes), or give --ragged: what is \
@@ -618,7 +625,7 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
             )),
             Some(_) => Some((
                 "it holds a control character, as binary data do",
-                "tr -d '\\000-\\010\\016-\\037' < FILE | warpfold ..., or --format raw and --dtype \
+                "tr '\\000-\\010\\016-\\037' ' ' < FILE | warpfold ..., or --format raw and --dtype \
                  for binary data",
             )),
         },

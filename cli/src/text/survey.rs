@@ -7,7 +7,6 @@ use super::spelling::{Kind, Spelling};
 use crate::input::Input;
 use memchr::memchr3;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// So many rows tell whether a column holds numbers at all.
 const TELLING_ROWS: usize = 1000;
@@ -29,6 +28,8 @@ pub(super) enum First {
 pub(super) struct Survey {
     pub(super) first: Vec<String>,
     pub(super) first_line: u64,
+    /// Whether tabs stand in it, where white space separates fields.
+    pub(super) has_tabs: bool,
     /// Whether the sample holds all of it.
     pub(super) is_whole: bool,
     pub(super) kinds: Vec<Kind>,
@@ -45,7 +46,7 @@ pub(super) struct Survey {
     /// The rows after the first one.
     pub(super) rows: usize,
     /// Their fewest fields and their most.
-    widths: Option<(usize, usize)>,
+    pub(super) widths: Option<(usize, usize)>,
     /// How many of them have one field more than the first row, and it is not empty.
     pub(super) wider: usize,
     pub(super) second_line: u64,
@@ -77,10 +78,6 @@ struct Mark {
 /// The first fields of rows that have a field more than the header.
 #[derive(Debug, Default)]
 struct RowNames {
-    names: HashSet<Vec<u8>>,
-    repeated: bool,
-    /// Whether one is a fraction, or nothing.
-    odd: bool,
     /// Whether one stands in no quotes.
     bare: bool,
     /// Whether a field and the next make a number in each row, with the delimiter as a mark in it.
@@ -111,16 +108,6 @@ impl Contents {
 }
 
 impl RowNames {
-    /// Takes note of the first field of a row.
-    fn look_at(&mut self, index: usize, bytes: &[u8], quoted: bool, spelling: &Spelling) {
-        if index > 0 {
-            return;
-        }
-        self.bare |= !quoted;
-        self.odd |= matches!(spelling.kind(bytes), Kind::Float | Kind::Missing);
-        self.repeated |= !self.names.insert(bytes.to_vec());
-    }
-
     /// Takes note of whether a field and the one before make a number: `1,250` or `1,5`, and where
     /// white space separates fields `1 250`.
     fn join(
@@ -178,7 +165,7 @@ impl Survey {
         let mut unsettled = Vec::new();
         let delimiter = lexer.dialect.delimiter;
         let mut before: Option<Cow<'_, [u8]>> = None;
-        loop {
+        let ends = loop {
             match sample.step() {
                 Step::Field(field) if index < MOST_COLUMNS => {
                     let bytes = sample.bytes(&field);
@@ -188,7 +175,7 @@ impl Survey {
                         }
                         if row > 0 {
                             let names = &mut survey.row_names;
-                            names.look_at(index, &bytes, field.quoted, spelling);
+                            names.bare |= index == 0 && !field.quoted;
                             names.join(index, before.as_deref(), &bytes, field.quoted, delimiter);
                         }
                         before = (!field.quoted).then(|| bytes.clone());
@@ -199,6 +186,7 @@ impl Survey {
                             let comments = comments(sample.before(&field), lexer.dialect.comment);
                             survey.comments = comments;
                             survey.first_line = sample.row_line();
+                            survey.has_tabs = delimiter.is_none() && sample.has_tab_from(&field);
                         }
                         let kind = spelling.kind(&bytes);
                         let start = before_comment(&bytes, lexer.dialect.comment);
@@ -244,15 +232,16 @@ impl Survey {
                     if row >= TELLING_ROWS {
                         unsettled.retain(|&column| !survey.columns[column].is_settled());
                         if unsettled.is_empty() {
-                            break;
+                            break false;
                         }
                     }
                 }
-                Step::More | Step::End => break,
+                Step::More => break false,
+                Step::End => break true,
             }
-        }
+        };
         survey.rows = row.saturating_sub(1);
-        survey.is_whole = row > 0 || survey.first.is_empty();
+        survey.is_whole = row > 0 || ends && survey.first.is_empty();
         survey
     }
 
@@ -301,16 +290,11 @@ impl Survey {
         if !names.bare && self.all_quoted {
             return None;
         }
-        if names.joins.contains(&true) {
-            return Some(match delimiter {
-                None => "names of rows before the others, or numbers with a space in them",
-                Some(_) => "names of rows before the others, or numbers with a comma in them",
-            });
-        }
-        if names.odd || names.repeated {
-            return Some("names of rows before the others, though these are not names alone");
-        }
-        None
+        Some(match (names.joins.contains(&true), delimiter) {
+            (true, None) => "names of rows before the others, or numbers with a space in them",
+            (true, Some(_)) => "names of rows before the others, or numbers with a comma in them",
+            (false, _) => "names of rows before the others, or a column without a name",
+        })
     }
 
     /// Takes note of a field, and says what it is unless that tells nothing more.
@@ -533,6 +517,11 @@ fn count_evenly(numbers: &[(usize, f64)]) -> bool {
 
 fn is_year(number: i64) -> bool {
     (1500..=2200).contains(&number)
+}
+
+/// Whether a word is the number of a year.
+pub(super) fn is_written_year(word: &str) -> bool {
+    word.parse().is_ok_and(is_year)
 }
 
 /// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or
