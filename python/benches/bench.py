@@ -120,7 +120,8 @@ def overhead():
             return lambda: [call() for _ in range(10_000)]
 
         times = best([many(call) for call in pair if call], 5)
-        print(f"| {name} | " + " | ".join(f"{t * 100:.2f}" for t in times) + " |")
+        shown = [f"{t * 100:.2f}" for t in times] + [""] * pair.count(None)
+        print(f"| {name} | {' | '.join(shown)} |")
 
 
 if __name__ == "__main__":
