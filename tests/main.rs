@@ -16,6 +16,7 @@ mod histogram;
 mod laws;
 mod math;
 mod merge;
+mod modes;
 #[cfg(feature = "testing")]
 mod operator_laws;
 mod promises;

@@ -1,5 +1,6 @@
 //! Merges and merge sorts on the CPU.
 
+use crate::cpu::mode::in_rust_mode;
 use crate::{Error, Function, Result};
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -22,21 +23,29 @@ pub(super) fn merge<T: Copy + Send + Sync>(
     assert_eq!(out.len(), a.len() + b.len());
     out.par_chunks_mut(PART)
         .enumerate()
-        .for_each(|(part, out)| {
-            let start = part * PART;
-            let mut i = split(a, b, start, &less);
-            let mut j = start - i;
-            for to in out {
-                let from_second = i == a.len() || (j < b.len() && less(b[j], a[i]));
-                if from_second {
-                    to.write(b[j]);
-                    j += 1;
-                } else {
-                    to.write(a[i]);
-                    i += 1;
-                }
-            }
-        });
+        .for_each(|(part, out)| in_rust_mode(|| merge_part(a, b, part * PART, out, &less)));
+}
+
+/// Writes what stands from `start` on in the merged array.
+fn merge_part<T: Copy>(
+    a: &[T],
+    b: &[T],
+    start: usize,
+    out: &mut [MaybeUninit<T>],
+    less: impl Fn(T, T) -> bool,
+) {
+    let mut i = split(a, b, start, &less);
+    let mut j = start - i;
+    for to in out {
+        let from_second = i == a.len() || (j < b.len() && less(b[j], a[i]));
+        if from_second {
+            to.write(b[j]);
+            j += 1;
+        } else {
+            to.write(a[i]);
+            i += 1;
+        }
+    }
 }
 
 /// How many of the first `diagonal` items of a merge come from the first array.
@@ -65,14 +74,17 @@ where
             requested: size_of_val(data),
         })?;
     drop(room);
+    // Threads of rayon can have any mode.
     data.par_sort_by(|&a, &b| {
-        if Less::call((a, b)) {
-            Ordering::Less
-        } else if Less::call((b, a)) {
-            Ordering::Greater
-        } else {
-            Ordering::Equal
-        }
+        in_rust_mode(|| {
+            if Less::call((a, b)) {
+                Ordering::Less
+            } else if Less::call((b, a)) {
+                Ordering::Greater
+            } else {
+                Ordering::Equal
+            }
+        })
     });
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Top-k on the CPU: each thread keeps the best of its part, and passes over what is behind them.
 
 use super::{Candidate, Choice};
+use crate::cpu::mode::in_rust_mode;
 use crate::primitives::sort::{Bits, KeyMap, Sortable, cpu::sort_pairs};
 use crate::source::Form;
 use crate::{Error, Result};
@@ -31,21 +32,27 @@ pub(super) unsafe fn best<I: Candidate, F: Form<Item = I>>(
     if choice.k == 0 {
         return Ok((values, places));
     }
-    // Many rows are shared out whole. Where there are few, each is cut.
-    let rows = (0..choice.rows).into_par_iter().map(|row| {
+    let of_row = |row| {
         let start = row * choice.columns;
         // SAFETY: the caller's.
         unsafe { best_of_row::<I, F>(arguments, start..start + choice.columns, choice.k, map) }
-    });
-    let rows: Result<Vec<_>> = rows.collect();
+    };
+    // Many rows are shared out whole. Where there are few, each is cut. To wake other threads takes
+    // longer than what one part takes.
+    let is_short = choice.rows * choice.columns <= PART;
+    let rows: Result<Vec<_>> = match choice.rows == 1 || is_short {
+        true => (0..choice.rows).map(of_row).collect(),
+        false => (0..choice.rows).into_par_iter().map(of_row).collect(),
+    };
     for (row, best) in rows?.into_iter().enumerate() {
         let start = row * choice.columns;
-        for (_, place) in best {
+        let value = |&(_, place): &Ranked<_>| {
             // SAFETY: the place is one of the row's; the rest is the caller's.
             let item = unsafe { F::get(arguments, start + place as usize) };
-            values.push(item.key().expect("only these are chosen"));
-            places.push(place);
-        }
+            item.key().expect("only these are chosen")
+        };
+        in_rust_mode(|| values.extend(best.iter().map(value)));
+        places.extend(best.iter().map(|&(_, place)| place));
     }
     Ok((values, places))
 }
@@ -67,18 +74,24 @@ unsafe fn best_of_row<I: Candidate, F: Form<Item = I>>(
     }
     // A part keeps up to 2k, so it has some times more items.
     let part = PART.max(8 * k);
-    let starts = row.clone().into_par_iter().step_by(part);
-    let parts = starts.map(|start| {
+    let of_part = |start| {
         let part = start..row.end.min(start + part);
         // SAFETY: the caller's.
-        unsafe { best_of_part::<I, F>(arguments, part, row.start, k, map) }
-    });
+        in_rust_mode(|| unsafe { best_of_part::<I, F>(arguments, part, row.start, k, map) })
+    };
     let merge = |a: Result<Best<_>>, b: Result<Best<_>>| {
         let (mut a, b) = (a?, b?);
         a.take_in(b.kept)?;
         Ok(a)
     };
-    let mut best = match parts.reduce_with(merge) {
+    let best = match row.len() <= part {
+        true => Some(of_part(row.start)),
+        false => {
+            let starts = row.clone().into_par_iter().step_by(part);
+            starts.map(of_part).reduce_with(merge)
+        }
+    };
+    let mut best = match best {
         Some(best) => best?,
         None => return Ok(Vec::new()),
     };
@@ -98,17 +111,24 @@ unsafe fn sorted_row<I: Candidate, F: Form<Item = I>>(
     k: usize,
     map: KeyMap<BitsOf<I>>,
 ) -> Result<Vec<Ranked<BitsOf<I>>>> {
-    let parts = row.clone().into_par_iter().step_by(PART).map(|start| {
+    let of_part = |start: usize| {
         let end = row.end.min(start + PART);
         let mut kept = reserve(end - start)?;
-        kept.extend((start..end).filter_map(|i| {
+        let read = |i: usize| {
             // SAFETY: the caller's.
             let key = unsafe { F::get(arguments, i) }.key()?;
             Some((key, (i - row.start) as u64))
-        }));
+        };
+        in_rust_mode(|| kept.extend((start..end).filter_map(read)));
         Ok(kept)
-    });
-    let parts: Vec<Vec<(I::Key, u64)>> = parts.collect::<Result<_>>()?;
+    };
+    let parts: Vec<Vec<(I::Key, u64)>> = match row.len() <= PART {
+        true => vec![of_part(row.start)?],
+        false => {
+            let starts = row.clone().into_par_iter().step_by(PART);
+            starts.map(of_part).collect::<Result<_>>()?
+        }
+    };
     let len = parts.iter().map(Vec::len).sum();
     let (mut keys, mut places) = (reserve(len)?, reserve(len)?);
     for (key, place) in parts.into_iter().flatten() {

@@ -5,6 +5,7 @@
 
 use super::cpu::reserve;
 use crate::Result;
+use crate::cpu::mode::in_rust_mode;
 use crate::primitives::sort::{Bits, KeyMap, Sortable};
 use crate::source::Form;
 use rayon::prelude::*;
@@ -29,8 +30,9 @@ pub(super) unsafe fn select<K: Sortable, F: Form<Item = K>>(
     places: &[usize],
 ) -> Result<Vec<K>> {
     // SAFETY: the caller's; all positions below are less than `len`.
-    let item = |position: usize| unsafe { F::get(arguments, position) };
-    let rank = |position: usize| map.rank(item(position));
+    let read = |position: usize| unsafe { F::get(arguments, position) };
+    let item = |position: usize| in_rust_mode(|| read(position));
+    let rank = |position: usize| map.rank(read(position));
     let mut search = Search::<K::Bits>::new(len, places);
     while search.shift > 0 && search.candidates() > len / 8 {
         search.next_digit(len, rank);
@@ -105,13 +107,15 @@ impl<B: Bits> Search<B> {
         let (prefixes, values) = (self.prefixes(), 1_usize << (above - shift));
         let none = || vec![0_usize; prefixes.len() * values];
         let count = |mut counts: Vec<usize>, part: Range<usize>| {
-            for position in part {
-                let rank = rank(position);
-                if let Some(table) = place_of(&prefixes, high(rank, above)) {
-                    let digit = rank.unsigned_shr(shift).wide() as usize & (values - 1);
-                    counts[table * values + digit] += 1;
+            in_rust_mode(|| {
+                for position in part {
+                    let rank = rank(position);
+                    if let Some(table) = place_of(&prefixes, high(rank, above)) {
+                        let digit = rank.unsigned_shr(shift).wide() as usize & (values - 1);
+                        counts[table * values + digit] += 1;
+                    }
                 }
-            }
+            });
             counts
         };
         let add = |mut counts: Vec<usize>, more: Vec<usize>| {
@@ -147,7 +151,7 @@ impl<B: Bits> Search<B> {
             let ranked = part.map(|position| (rank(position), position));
             let found =
                 ranked.filter(|(rank, _)| place_of(&prefixes, high(*rank, self.shift)).is_some());
-            found.collect::<Vec<_>>()
+            in_rust_mode(|| found.collect::<Vec<_>>())
         };
         let found: Vec<Vec<(B, usize)>> = parts(len).map(of_part).collect();
         let mut few = reserve(found.iter().map(Vec::len).sum())?;
@@ -161,11 +165,14 @@ impl<B: Bits> Wanted<B> {
     /// first first.
     fn position(&self, len: usize, rank: impl Fn(usize) -> B + Sync) -> usize {
         let equals = |part: Range<usize>| part.filter(|&position| rank(position) == self.prefix);
-        let counts: Vec<usize> = parts(len).map(|part| equals(part).count()).collect();
+        let counts: Vec<usize> = parts(len)
+            .map(|part| in_rust_mode(|| equals(part).count()))
+            .collect();
         let mut before = 0;
         for (number, count) in counts.into_iter().enumerate() {
             if self.place < before + count {
-                let position = equals(part(number, len)).nth(self.place - before);
+                let mut among = equals(part(number, len));
+                let position = in_rust_mode(|| among.nth(self.place - before));
                 return position.expect("as many as were counted");
             }
             before += count;
