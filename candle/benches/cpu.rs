@@ -1,7 +1,7 @@
 //! Times and memory on the CPU, beside candle's own operations where it has them.
 //!
-//! `cargo bench -p warpfold-candle` prints a table. Each time is the median of seven runs after one;
-//! memory is how much more the process held at its peak, by Linux' count, than before.
+//! `cargo bench -p warpfold-candle` prints a table. Each time is the median of seven runs after
+//! one; memory is how much more the process held at its peak, by Linux' count, than before.
 
 use candle_core::{D, DType, Device, Result, Tensor};
 use std::time::Instant;

@@ -63,7 +63,8 @@ pub(crate) fn flat(at: u64, index: u64, shape: [u64; 3]) -> u64 {
     }
 }
 
-/// [`Moments::mean`](warpfold::statistics::Moments::mean), of the parts of moments: count, sum, origin, offset, deviations, scale.
+/// [`Moments::mean`](warpfold::statistics::Moments::mean), of the parts of moments: count, sum,
+/// origin, offset, deviations, scale.
 #[function]
 pub(crate) fn careful_mean(moments: [f64; 6]) -> f64 {
     if moments[1].is_finite() || !moments[4].is_finite() {
@@ -73,8 +74,8 @@ pub(crate) fn careful_mean(moments: [f64; 6]) -> f64 {
     }
 }
 
-/// [`Moments::variance`](warpfold::statistics::Moments::variance) of the quick moments if they are to be trusted, and of the careful ones
-/// otherwise.
+/// [`Moments::variance`](warpfold::statistics::Moments::variance) of the quick moments if they are
+/// to be trusted, and of the careful ones otherwise.
 #[function]
 pub(crate) fn chosen_variance(quick: [f64; 3], careful: [f64; 6], divisor: f64) -> f64 {
     let mean = quick[1] / quick[0];

@@ -50,8 +50,8 @@
 //! With the feature `cuda` operations run on the stream of the tensor's device, in memory from it.
 //! They wait for nothing, but for one number where the shape of the result needs it:
 //! [`masked_select`](Warpfold::masked_select), [`nonzero`](Warpfold::nonzero),
-//! [`unique_consecutive`](Warpfold::unique_consecutive), [`bincount`](Warpfold::bincount). Bins of a
-//! [`histogram`](Warpfold::histogram) are sent to the device with each call. Kernels are compiled
+//! [`unique_consecutive`](Warpfold::unique_consecutive), [`bincount`](Warpfold::bincount). Bins of
+//! a [`histogram`](Warpfold::histogram) are sent to the device with each call. Kernels are compiled
 //! when they are first used, and cached as `warpfold::cuda` says; a workspace for each thread and
 //! stream is kept. **This side has been compiled, and has not run on a GPU yet.**
 //!

@@ -1,4 +1,5 @@
-//! What operations of several steps are made of, on the host and on a GPU: so they are written once.
+//! What operations of several steps are made of, on the host and on a GPU: so they are written
+//! once.
 
 use crate::dtype::{Stored, fault};
 use candle_core::Result;

@@ -143,8 +143,8 @@ macro_rules! with_numbers {
     };
 }
 
-/// Runs the code with unsigned integers in place of signed ones, for operators whose bits are those:
-/// sums, products and bitwise ones, which wrap. Floats are what they are.
+/// Runs the code with unsigned integers in place of signed ones, for operators whose bits are
+/// those: sums, products and bitwise ones, which wrap. Floats are what they are.
 macro_rules! with_words {
     ($dtype:expr, $T:ident => $code:expr) => {
         with_words!(@ $dtype, $T => $code;

@@ -61,8 +61,8 @@ where
 /// sends a packet of [`PACKET_BYTES`](Communicator::PACKET_BYTES) through the [`Exchange`]. It says
 /// what the call is, of which type and operator, how long the shards are, and how many calls came
 /// before. So ranks that do not do the same get [`Error::Ranks`], all of them. So they do if one of
-/// them cannot do its part, such as read its source: it sends its error instead. After such an error
-/// the communicator can be used as before.
+/// them cannot do its part, such as read its source: it sends its error instead. After such an
+/// error the communicator can be used as before.
 ///
 /// A rank that is gone, or makes no call at all, shows only in the exchange, which waits as long as
 /// it was told to. Then the ranks that wait get [`Error::Exchange`], and the communicator is of no

@@ -146,8 +146,8 @@ impl<P: Site> Shard<'_, P> {
         }
     }
 
-    /// A source that is as long as the part. Otherwise all ranks get an error, in the call that they
-    /// make now.
+    /// A source that is as long as the part. Otherwise all ranks get an error, in the call that
+    /// they make now.
     fn checked<T, S: Source<P, Item = T>>(&self, source: S) -> Result<S> {
         match self.check(&source) {
             Ok(()) => Ok(source),
@@ -211,8 +211,8 @@ impl<P: Site> Shard<'_, P> {
         P::nodes::<T, Op>(&self.device, self.range().start, source)
     }
 
-    /// The nodes of all parts, on every rank, where each rank gives those of its own: computed piece
-    /// by piece, say, of a part that does not fit into memory.
+    /// The nodes of all parts, on every rank, where each rank gives those of its own: computed
+    /// piece by piece, say, of a part that does not fit into memory.
     ///
     /// ```
     /// use warpfold::shards::{Communicator, Nodes};
@@ -281,8 +281,8 @@ impl<P: Site> Shard<'_, P> {
     /// [`Prefixes`] has.
     ///
     /// One exchange. Each rank reads its part twice: once for its nodes, and once to scan it from
-    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner). Where it runs
-    /// on a GPU it takes several launches for each aligned block of the part.
+    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner). Where it
+    /// runs on a GPU it takes several launches for each aligned block of the part.
     pub fn scan<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -194,8 +194,8 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     /// Adds the nodes of other elements. Two halves of a block become the block, so the order in
     /// which nodes are merged does not show.
     ///
-    /// Complexity: O(log n) for the nodes of one part, and a move of the parts behind it that do not
-    /// touch yet.
+    /// Complexity: O(log n) for the nodes of one part, and a move of the parts behind it that do
+    /// not touch yet.
     ///
     /// # Errors
     ///
