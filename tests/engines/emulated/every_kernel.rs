@@ -305,13 +305,15 @@ fn block_cases(primitive: Primitive, policy: BlockPolicy) -> Vec<Case> {
         vec![most - part, most - run, most - 1, most, most, most],
     ]
     .concat();
+    // A block of a few warps holds no seven parts.
+    let lengths = lengths.into_iter().filter(|&length| length <= most);
     let case = scan_case(Engine::Block(policy), &PLACEMENTS);
     let case = |(number, length): (usize, usize)| Case {
         primitive,
         in_place: primitive == Primitive::Scan && case((number, length)).in_place,
         ..case((number, length))
     };
-    let twice = lengths.into_iter().flat_map(|length| [length; 2]);
+    let twice = lengths.flat_map(|length| [length; 2]);
     twice.enumerate().map(case).collect()
 }
 
