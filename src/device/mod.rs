@@ -1,9 +1,11 @@
 //! Where work is done.
 
 mod buffer;
+mod call;
 mod source;
 
 pub use buffer::{Buffer, BufferView};
+pub(crate) use call::{Bound, Call, OnDevice};
 pub(crate) use source::DeviceBinder;
 
 use crate::cpu::concat::concat;

@@ -3,8 +3,8 @@
 use super::communicator::{Call, number, unreadable};
 use super::identity::{name_of, name_of_type};
 use super::{Shard, Site};
+use crate::source::ByReference;
 use crate::source::{Feeds, Source, flagged};
-use crate::statistics::ByReference;
 use crate::{Element, Error, Function, Result, function, index, map_with, zip};
 use std::ops::Range;
 

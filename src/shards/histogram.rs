@@ -8,8 +8,8 @@ use crate::cpu::mode::in_rust_mode;
 use crate::ops::Add;
 use crate::primitives::histogram::check;
 use crate::primitives::weighted::places_of;
+use crate::source::ByReference;
 use crate::source::Source;
-use crate::statistics::ByReference;
 use crate::{Bins, Count, Counted, Element, Monoid, Result};
 
 /// # Histograms

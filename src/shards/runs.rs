@@ -5,8 +5,8 @@ use super::compact::{Compacted, numbers, shifted};
 use super::identity::name_of;
 use super::{Shard, Site};
 use crate::cpu::mode::in_rust_mode;
+use crate::source::ByReference;
 use crate::source::{Comparable, Equal, Indices, Source, gather, index};
-use crate::statistics::ByReference;
 use crate::{Element, Function, Result, Runs, function, map_with, zip};
 
 /// What a rank says of its part, if it has items.

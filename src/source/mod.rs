@@ -31,6 +31,7 @@
 //! `kernels/source/`: a form with its arguments, how an item is made, how rows and tiles are
 //! loaded.
 
+mod by_reference;
 mod flags;
 mod gather;
 mod generated;
@@ -56,6 +57,7 @@ pub use up_to::{UpTo, UpToArguments};
 pub use with::{FlaggedWith, With, flagged_with, map_with};
 pub use zip::{Zip, ZipArguments, zip, zip3};
 
+pub(crate) use by_reference::ByReference;
 pub(crate) use gather::{Most, check as check_indices, negative as negative_index};
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
 pub(crate) use table::At;

@@ -2,10 +2,10 @@
 //! stand.
 
 use super::extremes::can_pack;
-use super::on::ByReference;
 use super::{Estimate, First, Merge, Moments, Number, Packed, Place, QuickMerge, QuickMoments};
 use super::{greatest, least, measured, position_of, quickly_measured};
 use crate::ops::Min;
+use crate::source::ByReference;
 use crate::source::Source;
 use crate::{
     Axis, Buffer, Device, Error, Result, function, index, map, map_with, reduce_axis, zip,

@@ -1,6 +1,6 @@
 //! How many flags are set.
 
-use super::on::{HostData, On};
+use super::on::{Alone, On};
 use crate::ops::{Add, BitAnd, BitOr};
 use crate::source::{Place, Source};
 use crate::{Device, Result, function, map};
@@ -29,7 +29,7 @@ use crate::{Device, Result, function, map};
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn count(flags: impl Source<Item = bool>) -> Result<usize> {
-    count_on(&HostData, flags)
+    count_on(&Alone::host()?, flags)
 }
 
 /// Whether some flag is set. `false` if there is none.
@@ -52,7 +52,7 @@ pub fn count(flags: impl Source<Item = bool>) -> Result<usize> {
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn any(flags: impl Source<Item = bool>) -> Result<bool> {
-    any_on(&HostData, flags)
+    any_on(&Alone::host()?, flags)
 }
 
 /// Whether every flag is set. `true` if there is none.
@@ -76,7 +76,7 @@ pub fn any(flags: impl Source<Item = bool>) -> Result<bool> {
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn all(flags: impl Source<Item = bool>) -> Result<bool> {
-    all_on(&HostData, flags)
+    all_on(&Alone::host()?, flags)
 }
 
 /// # Statistics: counts
@@ -94,17 +94,17 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn count(&self, flags: impl Source<Device, Item = bool>) -> Result<usize> {
-        count_on(self, flags)
+        count_on(&Alone::on(self), flags)
     }
 
     /// Whether some flag is set; see [`any`](crate::any()).
     pub fn any(&self, flags: impl Source<Device, Item = bool>) -> Result<bool> {
-        any_on(self, flags)
+        any_on(&Alone::on(self), flags)
     }
 
     /// Whether every flag is set; see [`all`](crate::all()).
     pub fn all(&self, flags: impl Source<Device, Item = bool>) -> Result<bool> {
-        all_on(self, flags)
+        all_on(&Alone::on(self), flags)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The least and the greatest number, and where they stand.
 
-use super::on::{HostData, On};
+use super::on::{Alone, On};
 use super::{Number, cpu};
 use crate::ops::{Min, maximum, minimum};
 use crate::source::{Index, Map, Place as Where, Slice, Source, Zip};
@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn min_max<T: Number>(input: impl Source<Item = T>) -> Result<Option<(T, T)>> {
-    min_max_on(&HostData, input)
+    min_max_on(&Alone::host()?, input)
 }
 
 /// The position of the least number, the first of equal ones, and `None` if there is none. The
@@ -54,7 +54,7 @@ pub fn min_max<T: Number>(input: impl Source<Item = T>) -> Result<Option<(T, T)>
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn arg_min<T: Number>(input: impl Source<Item = T>) -> Result<Option<usize>> {
-    arg_min_on(&HostData, input)
+    arg_min_on(&Alone::host()?, input)
 }
 
 /// The position of the greatest number, the first of equal ones, and `None` if there is none. The
@@ -74,7 +74,7 @@ pub fn arg_min<T: Number>(input: impl Source<Item = T>) -> Result<Option<usize>>
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn arg_max<T: Number>(input: impl Source<Item = T>) -> Result<Option<usize>> {
-    arg_max_on(&HostData, input)
+    arg_max_on(&Alone::host()?, input)
 }
 
 /// # Statistics: extremes
@@ -86,7 +86,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Option<(T, T)>> {
-        min_max_on(self, input)
+        min_max_on(&Alone::on(self), input)
     }
 
     /// The position of the least number; see [`arg_min`](crate::arg_min()).
@@ -94,7 +94,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Option<usize>> {
-        arg_min_on(self, input)
+        arg_min_on(&Alone::on(self), input)
     }
 
     /// The position of the greatest number; see [`arg_max`](crate::arg_max()).
@@ -111,7 +111,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Option<usize>> {
-        arg_max_on(self, input)
+        arg_max_on(&Alone::on(self), input)
     }
 }
 

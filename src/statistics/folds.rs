@@ -1,7 +1,7 @@
 //! The sum, the least and the greatest number: folds by one word.
 
 use super::Number;
-use super::on::{HostData, On};
+use super::on::{Alone, On};
 use crate::source::{Place, Source};
 use crate::{Device, Result, map};
 
@@ -24,7 +24,7 @@ use crate::{Device, Result, map};
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn sum<T: Number>(input: impl Source<Item = T>) -> Result<T::Sum> {
-    sum_on(&HostData, input)
+    sum_on(&Alone::host()?, input)
 }
 
 /// The least number, and `None` if there is none. NaN if one of the numbers is; −0 is less than +0.
@@ -43,7 +43,7 @@ pub fn sum<T: Number>(input: impl Source<Item = T>) -> Result<T::Sum> {
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn min<T: Number>(input: impl Source<Item = T>) -> Result<Option<T>> {
-    min_on(&HostData, input)
+    min_on(&Alone::host()?, input)
 }
 
 /// The greatest number, and `None` if there is none. NaN if one of the numbers is; +0 is greater
@@ -62,7 +62,7 @@ pub fn min<T: Number>(input: impl Source<Item = T>) -> Result<Option<T>> {
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn max<T: Number>(input: impl Source<Item = T>) -> Result<Option<T>> {
-    max_on(&HostData, input)
+    max_on(&Alone::host()?, input)
 }
 
 /// # Statistics: sums and extremes
@@ -81,17 +81,17 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn sum<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<T::Sum> {
-        sum_on(self, input)
+        sum_on(&Alone::on(self), input)
     }
 
     /// The least number; see [`min`](crate::min()).
     pub fn min<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<Option<T>> {
-        min_on(self, input)
+        min_on(&Alone::on(self), input)
     }
 
     /// The greatest number; see [`max`](crate::max()).
     pub fn max<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<Option<T>> {
-        max_on(self, input)
+        max_on(&Alone::on(self), input)
     }
 }
 

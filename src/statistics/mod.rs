@@ -98,7 +98,7 @@ pub(crate) use counts::{all_on, any_on, count_on};
 pub(crate) use extremes::min_max_on;
 pub(crate) use folds::{max_on, min_on, sum_on};
 pub(crate) use moments::{mean_on, moments_on};
-pub(crate) use on::{ByReference, On};
+pub(crate) use on::On;
 
 pub use axis::{arg_max_axis, arg_min_axis, mean_axis, moments_axis, variance_axis};
 pub use counts::{all, any, count};

@@ -1,11 +1,12 @@
 //! Counts, sums and squared deviations: mean, variance and standard deviation.
 
 use super::extremes::min_max_on;
-use super::on::{ByReference, HostData, On};
+use super::on::{Alone, On};
 use super::{Number, cpu};
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::short::is_short;
 use crate::ops::Add;
+use crate::source::ByReference;
 use crate::source::{Map, Place, Slice, Source};
 use crate::{Device, Element, Function, Monoid, Result, function, map, monoid};
 use std::ops::ControlFlow;
@@ -376,7 +377,7 @@ pub fn quickly_measured<T: Number, S>(source: S) -> QuicklyMeasured<T, S> {
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn mean<T: Number>(input: impl Source<Item = T>) -> Result<f64> {
-    mean_on(&HostData, input)
+    mean_on(&Alone::host()?, input)
 }
 
 /// The variance of a [population or of a sample](Estimate), in `f64`. NaN if there are no numbers,
@@ -433,7 +434,7 @@ pub fn std_dev<T: Number>(input: impl Source<Item = T>, estimate: Estimate) -> R
 ///
 /// As [`reduce`](crate::reduce()).
 pub fn moments<T: Number>(input: impl Source<Item = T>) -> Result<Moments> {
-    moments_on(&HostData, input)
+    moments_on(&Alone::host()?, input)
 }
 
 /// # Statistics: moments
@@ -442,7 +443,7 @@ pub fn moments<T: Number>(input: impl Source<Item = T>) -> Result<Moments> {
 impl Device {
     /// The mean; see [`mean`](crate::mean()).
     pub fn mean<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<f64> {
-        mean_on(self, input)
+        mean_on(&Alone::on(self), input)
     }
 
     /// The variance of a population or of a sample; see [`variance`](crate::variance()).
@@ -475,7 +476,7 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn moments<T: Number>(&self, input: impl Source<Device, Item = T>) -> Result<Moments> {
-        moments_on(self, input)
+        moments_on(&Alone::on(self), input)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Quantiles, with every interpolation that NumPy has a name for.
 
 use super::Number;
+use crate::device::OnDevice;
 use crate::primitives::sort::{Order, Sortable};
-use crate::primitives::top::{Candidate, nths_of_host, nths_of_source};
-use crate::source::Source;
+use crate::primitives::top::{Candidate, nths_on};
+use crate::source::{Host, Source};
 use crate::{Device, Error, Function, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -187,13 +188,7 @@ pub fn quantiles<T: Number + Sortable + Candidate<Key = T>>(
     levels: &[f64],
     interpolation: Interpolation,
 ) -> Result<Vec<f64>> {
-    check(levels)?;
-    let mut len = 0;
-    let numbers = nths_of_host(input, Order::ascending(), |items| {
-        len = items;
-        Ok(places(levels, interpolation, items))
-    })?;
-    Ok(values(&numbers, levels, interpolation, len))
+    quantiles_on::<Host, T, _>(&Device::for_host_data()?, input, levels, interpolation)
 }
 
 impl Device {
@@ -209,14 +204,28 @@ impl Device {
         levels: &[f64],
         interpolation: Interpolation,
     ) -> Result<Vec<f64>> {
-        check(levels)?;
-        let mut len = 0;
-        let numbers = nths_of_source(self, input, Order::ascending(), |items| {
-            len = items;
-            Ok(places(levels, interpolation, items))
-        })?;
-        Ok(values(&numbers, levels, interpolation, len))
+        quantiles_on::<Device, T, _>(self, input, levels, interpolation)
     }
+}
+
+fn quantiles_on<P, T, S>(
+    device: &Device,
+    input: S,
+    levels: &[f64],
+    interpolation: Interpolation,
+) -> Result<Vec<f64>>
+where
+    P: OnDevice,
+    T: Number + Sortable + Candidate<Key = T>,
+    S: Source<P, Item = T>,
+{
+    check(levels)?;
+    let mut len = 0;
+    let numbers = nths_on::<P, T, S>(device, input, Order::ascending(), |items| {
+        len = items;
+        Ok(places(levels, interpolation, items))
+    })?;
+    Ok(values(&numbers, levels, interpolation, len))
 }
 
 fn check(levels: &[f64]) -> Result<()> {

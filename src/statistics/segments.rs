@@ -1,14 +1,13 @@
 //! Statistics of each segment.
 
 use super::extremes::{First, Place, pack, place};
-use super::on::ByReference;
 use super::{Estimate, Extremes, Merge, Moments, Number, QuickMerge, QuickMoments};
 use super::{measured, quickly_measured, twice};
+use crate::device::OnDevice;
 use crate::ops::Min;
-use crate::source::{self, Host, Source};
-use crate::{
-    Buffer, Device, Element, Function, Monoid, Result, Segments, function, index, map, zip,
-};
+use crate::primitives::segmented::reduce_on;
+use crate::source::{ByReference, Host, Source};
+use crate::{Buffer, Device, Function, Result, Segments, function, index, map, zip};
 
 /// Where positions of extremes count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,8 +42,9 @@ pub fn segmented_arg_min<T: Number>(
     segments: impl Segments,
     origin: Origin,
 ) -> Result<Vec<Option<usize>>> {
-    host_positions(first_on::<Host, _, T, T::RankUp>(
-        &OnHost, input, segments, origin,
+    let device = Device::for_host_data()?;
+    host_positions(first_on::<Host, T, T::RankUp>(
+        &device, input, segments, origin,
     )?)
 }
 
@@ -67,8 +67,9 @@ pub fn segmented_arg_max<T: Number>(
     segments: impl Segments,
     origin: Origin,
 ) -> Result<Vec<Option<usize>>> {
-    host_positions(first_on::<Host, _, T, T::RankDown>(
-        &OnHost, input, segments, origin,
+    let device = Device::for_host_data()?;
+    host_positions(first_on::<Host, T, T::RankDown>(
+        &device, input, segments, origin,
     )?)
 }
 
@@ -95,7 +96,7 @@ pub fn segmented_min_max<T: Number>(
     input: impl Source<Item = T>,
     segments: impl Segments,
 ) -> Result<Vec<Option<(T, T)>>> {
-    min_max_on::<Host, T>(&OnHost, input, segments)
+    min_max_on::<Host, T>(&Device::for_host_data()?, input, segments)
 }
 
 /// The [moments](Moments) of each segment, bit for bit those that [`moments`](crate::moments())
@@ -122,7 +123,7 @@ pub fn segmented_moments<T: Number>(
     input: impl Source<Item = T>,
     segments: impl Segments,
 ) -> Result<Vec<Moments>> {
-    moments_on::<Host, T>(&OnHost, input, segments)
+    moments_on::<Host, T>(&Device::for_host_data()?, input, segments)
 }
 
 /// The mean of each segment, with the bits of [`mean`](crate::mean()) of it alone; NaN for an empty
@@ -181,7 +182,7 @@ impl Device {
         segments: impl Segments<Device>,
         origin: Origin,
     ) -> Result<Buffer<u64>> {
-        first_on::<Device, _, T, T::RankUp>(self, input, segments, origin)
+        first_on::<Device, T, T::RankUp>(self, input, segments, origin)
     }
 
     /// The position of the greatest number of each segment; see
@@ -203,7 +204,7 @@ impl Device {
         segments: impl Segments<Device>,
         origin: Origin,
     ) -> Result<Buffer<u64>> {
-        first_on::<Device, _, T, T::RankDown>(self, input, segments, origin)
+        first_on::<Device, T, T::RankDown>(self, input, segments, origin)
     }
 
     /// The least and the greatest number of each segment; see
@@ -223,88 +224,6 @@ impl Device {
         segments: impl Segments<Device>,
     ) -> Result<Vec<Moments>> {
         moments_on::<Device, T>(self, input, segments)
-    }
-}
-
-/// Where segments are reduced, and what holds the results.
-trait On<P: source::Place> {
-    type Results<T: Element>;
-
-    fn reduce<T: Element, Op: Monoid<T>>(
-        &self,
-        input: impl Source<P, Item = T>,
-        segments: impl Segments<P>,
-    ) -> Result<Self::Results<T>>;
-
-    /// What a function makes of each result.
-    fn map<T: Element, P1>(&self, results: &Self::Results<T>) -> Result<Self::Results<u64>>
-    where
-        P1: Function<Input = (T,), Output = u64>;
-
-    /// Positions less what precedes their segments.
-    fn less(
-        &self,
-        positions: &Self::Results<u64>,
-        starts: &Self::Results<u64>,
-    ) -> Result<Self::Results<u64>>;
-
-    fn into_vec<T: Element>(results: Self::Results<T>) -> Result<Vec<T>>;
-}
-
-struct OnHost;
-
-impl On<Host> for OnHost {
-    type Results<T: Element> = Vec<T>;
-
-    fn reduce<T: Element, Op: Monoid<T>>(
-        &self,
-        input: impl Source<Item = T>,
-        segments: impl Segments,
-    ) -> Result<Vec<T>> {
-        crate::segmented_reduce::<T, Op>(input, segments)
-    }
-
-    fn map<T: Element, P1>(&self, results: &Vec<T>) -> Result<Vec<u64>>
-    where
-        P1: Function<Input = (T,), Output = u64>,
-    {
-        Ok(results.iter().map(|&result| P1::call((result,))).collect())
-    }
-
-    fn less(&self, positions: &Vec<u64>, starts: &Vec<u64>) -> Result<Vec<u64>> {
-        let pairs = positions.iter().zip(starts);
-        Ok(pairs.map(|(&at, &start)| within(at, start)).collect())
-    }
-
-    fn into_vec<T: Element>(results: Vec<T>) -> Result<Vec<T>> {
-        Ok(results)
-    }
-}
-
-impl On<Device> for Device {
-    type Results<T: Element> = Buffer<T>;
-
-    fn reduce<T: Element, Op: Monoid<T>>(
-        &self,
-        input: impl Source<Device, Item = T>,
-        segments: impl Segments<Device>,
-    ) -> Result<Buffer<T>> {
-        self.segmented_reduce::<T, Op>(input, segments)
-    }
-
-    fn map<T: Element, P1>(&self, results: &Buffer<T>) -> Result<Buffer<u64>>
-    where
-        P1: Function<Input = (T,), Output = u64>,
-    {
-        self.collect(map::<P1, _>(results))
-    }
-
-    fn less(&self, positions: &Buffer<u64>, starts: &Buffer<u64>) -> Result<Buffer<u64>> {
-        self.collect(map::<within, _>(zip(positions, starts)))
-    }
-
-    fn into_vec<T: Element>(results: Buffer<T>) -> Result<Vec<T>> {
-        results.into_vec()
     }
 }
 
@@ -338,70 +257,64 @@ fn position_or_none(place: Place) -> u64 {
     }
 }
 
-fn first_on<P: source::Place, O: On<P>, T: Number, Rank: Function<Input = (T,), Output = u64>>(
-    on: &O,
+fn first_on<P: OnDevice, T: Number, Rank: Function<Input = (T,), Output = u64>>(
+    device: &Device,
     input: impl Source<P, Item = T>,
     segments: impl Segments<P>,
     origin: Origin,
-) -> Result<O::Results<u64>> {
+) -> Result<Buffer<u64>> {
     let len = input.items()?;
-    let segments = &segments;
+    let segments = ByReference(&segments);
     let ranks = zip(map::<Rank, _>(input), index(len));
     // The last position of 32 bits would make a place that looks like none.
     let positions = if size_of::<T>() <= 4 && (len as u64) < 1 << 32 {
-        let packed = on.reduce::<u64, Min>(map::<pack, _>(ranks), ByReference(segments))?;
-        on.map::<u64, unpacked>(&packed)?
+        let packed = map::<pack, _>(ranks);
+        let packed = reduce_on::<P, u64, Min, _, _>(device, packed, segments, None)?;
+        device.collect(map::<unpacked, _>(&packed))?
     } else {
-        let places = on.reduce::<Place, First>(map::<place, _>(ranks), ByReference(segments))?;
-        on.map::<Place, position_or_none>(&places)?
+        let places = map::<place, _>(ranks);
+        let places = reduce_on::<P, Place, First, _, _>(device, places, segments, None)?;
+        device.collect(map::<position_or_none, _>(&places))?
     };
     match origin {
         Origin::Input => Ok(positions),
         Origin::Segment => {
-            let starts = on.reduce::<u64, Min>(index(len), ByReference(segments))?;
-            on.less(&positions, &starts)
+            let starts = reduce_on::<P, u64, Min, _, _>(device, index(len), segments, None)?;
+            device.collect(map::<within, _>(zip(&positions, &starts)))
         }
     }
 }
 
-fn host_positions(positions: Vec<u64>) -> Result<Vec<Option<usize>>> {
+fn host_positions(positions: Buffer<u64>) -> Result<Vec<Option<usize>>> {
     let position = |at: u64| (at != u64::MAX).then_some(at as usize);
-    Ok(positions.into_iter().map(position).collect())
+    Ok(positions.into_vec()?.into_iter().map(position).collect())
 }
 
-fn min_max_on<P: source::Place, T: Number>(
-    on: &impl On<P>,
+fn min_max_on<P: OnDevice, T: Number>(
+    device: &Device,
     input: impl Source<P, Item = T>,
     segments: impl Segments<P>,
 ) -> Result<Vec<Option<(T, T)>>> {
-    let input = twice::<T, _>(input);
-    let extremes = on.reduce::<[T::Accumulator; 2], Extremes>(input, segments)?;
-    let all = into_vec(on, extremes)?;
+    let both = twice::<T, _>(input);
+    let all = reduce_on::<P, [T::Accumulator; 2], Extremes, _, _>(device, both, segments, None)?;
     // Of nothing, the least is the greatest that there is, and the greatest the least.
     let found = |[min, max]: [T::Accumulator; 2]| {
         let is_empty = max < min;
         (!is_empty).then(|| (T::narrow(min), T::narrow(max)))
     };
-    Ok(all.into_iter().map(found).collect())
+    Ok(all.into_vec()?.into_iter().map(found).collect())
 }
 
-fn moments_on<P: source::Place, T: Number>(
-    on: &impl On<P>,
+fn moments_on<P: OnDevice, T: Number>(
+    device: &Device,
     input: impl Source<P, Item = T>,
     segments: impl Segments<P>,
 ) -> Result<Vec<Moments>> {
     let (input, segments) = (ByReference(&input), ByReference(&segments));
-    let source = quickly_measured::<T, _>(input);
-    let quick = into_vec(on, on.reduce::<QuickMoments, QuickMerge>(source, segments)?)?;
-    Moments::choose_each(quick, || {
-        let source = measured::<T, _>(input);
-        into_vec(on, on.reduce::<Moments, Merge>(source, segments)?)
+    let quick = quickly_measured::<T, _>(input);
+    let quick = reduce_on::<P, QuickMoments, QuickMerge, _, _>(device, quick, segments, None)?;
+    Moments::choose_each(quick.into_vec()?, || {
+        let careful = measured::<T, _>(input);
+        reduce_on::<P, Moments, Merge, _, _>(device, careful, segments, None)?.into_vec()
     })
-}
-
-fn into_vec<P: source::Place, O: On<P>, T: Element>(
-    _: &O,
-    results: O::Results<T>,
-) -> Result<Vec<T>> {
-    O::into_vec(results)
 }

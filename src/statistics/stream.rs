@@ -2,8 +2,7 @@
 
 use super::Number;
 use super::moments::{Merge, Moments, QuickMerge, QuickMoments, measured, quickly_measured};
-use super::on::ByReference;
-use crate::source::{Host, Source};
+use crate::source::{ByReference, Host, Source};
 use crate::{Device, Reducer, Result};
 use std::convert::Infallible;
 

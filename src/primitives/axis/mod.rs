@@ -11,15 +11,16 @@ mod shape;
 pub use segments::{segmented_reduce_vectors, segmented_reduce_vectors_from};
 pub use shape::Axis;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+#[cfg(doc)]
+use crate::Error;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::primitives::scan::Prefixes;
 use crate::primitives::segmented::{self, Rows};
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Source};
 #[cfg(feature = "cuda")]
 use crate::source::{Slice, SliceArguments};
-use crate::{Buffer, Device, Element, Error, Monoid, Result};
+use crate::{Buffer, Device, Element, Monoid, Result};
 
 /// The fold of each lane of an array along an axis, in the order of the lanes: NumPy's
 /// `ufunc.reduce` with an `axis`. Lanes without items give the identity.
@@ -54,7 +55,9 @@ pub fn reduce_axis<T: Element, Op: Monoid<T>>(
     axis.check(input.items()?)?;
     match axis.is_rows() {
         true => segmented::segmented_reduce::<T, Op>(input, Rows::new(axis.outer, axis.len)),
-        false => reduce_host::<T, Op, _>(input, axis, None),
+        false => {
+            reduce_on::<Host, T, Op, _>(&Device::for_host_data()?, input, axis, None)?.into_vec()
+        }
     }
 }
 
@@ -79,21 +82,9 @@ pub fn reduce_axis_from<T: Element, Op: Monoid<T>>(
     let rows = Rows::new(axis.outer, axis.len);
     match axis.is_rows() {
         true => segmented::segmented_reduce_from::<T, Op>(init, input, rows),
-        false => reduce_host::<T, Op, _>(input, axis, Some(init)),
+        false => reduce_on::<Host, T, Op, _>(&Device::for_host_data()?, input, axis, Some(init))?
+            .into_vec(),
     }
-}
-
-fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
-    input: S,
-    axis: Axis,
-    init: Option<T>,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, source) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device; it and the source outlive the call. The
-    // source was found to hold the array.
-    unsafe { device.reduce_axis_bound::<T, Op, S::Form>(source, len, axis, init) }?.into_vec()
 }
 
 /// The prefixes of each lane of an array along an axis, as an array of its shape without gaps:
@@ -133,20 +124,10 @@ pub fn scan_axis<T: Element, Op: Monoid<T>>(
             let rows = Rows::new(axis.outer, axis.len);
             segmented::segmented_scan::<T, Op>(prefixes, input, rows)
         }
-        false => scan_host::<T, Op, _>(prefixes, input, axis),
+        false => {
+            scan_on::<Host, T, Op, _>(&Device::for_host_data()?, prefixes, input, axis)?.into_vec()
+        }
     }
-}
-
-fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
-    prefixes: Prefixes<T>,
-    input: S,
-    axis: Axis,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, source) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: as for reductions.
-    unsafe { device.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }?.into_vec()
 }
 
 /// Replaces each item of an array by its prefix along an axis. What lies in the gaps of the array
@@ -212,7 +193,7 @@ impl Device {
         axis.check(input.items()?)?;
         match axis.is_rows() {
             true => self.segmented_reduce::<T, Op>(input, Rows::new(axis.outer, axis.len)),
-            false => self.reduce_axis_source::<T, Op, _>(input, axis, None),
+            false => reduce_on::<Device, T, Op, _>(self, input, axis, None),
         }
     }
 
@@ -227,7 +208,7 @@ impl Device {
         let rows = Rows::new(axis.outer, axis.len);
         match axis.is_rows() {
             true => self.segmented_reduce_from::<T, Op>(init, input, rows),
-            false => self.reduce_axis_source::<T, Op, _>(input, axis, Some(init)),
+            false => reduce_on::<Device, T, Op, _>(self, input, axis, Some(init)),
         }
     }
 
@@ -244,7 +225,7 @@ impl Device {
                 let rows = Rows::new(axis.outer, axis.len);
                 self.segmented_scan::<T, Op>(prefixes, input, rows)
             }
-            false => self.scan_axis_source::<T, Op, _>(prefixes, input, axis),
+            false => scan_on::<Device, T, Op, _>(self, prefixes, input, axis),
         }
     }
 
@@ -280,118 +261,82 @@ impl Device {
             }
         }
     }
-
-    fn reduce_axis_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
-        &self,
-        input: S,
-        axis: Axis,
-        init: Option<T>,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
-        // source was found to hold the array.
-        unsafe { self.reduce_axis_bound::<T, Op, S::Form>(source, len, axis, init) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source with `len` items in this device's memory, which stays
-    /// borrowed. It holds the array.
-    unsafe fn reduce_axis_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        axis: Axis,
-        init: Option<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let lanes = axis.lanes();
-        match &self.backend {
-            Backend::Cpu => {
-                let mut folds = reserve(lanes)?;
-                let room = &mut folds.spare_capacity_mut()[..lanes];
-                // SAFETY: the caller's; and all results are written.
-                unsafe {
-                    Items::with::<F, _>(&source, len, |items| {
-                        cpu::reduce::<T, Op>(items, &axis, init, room);
-                    });
-                    folds.set_len(lanes);
-                }
-                self.upload_vec(folds)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let mut folds = Buffer::<T>::reserve(self, lanes)?;
-                let out = folds.address_mut();
-                // SAFETY: the caller's. The buffer has room for all results, and all are written.
-                unsafe {
-                    cuda::reduce_on::<T, Op, F>(gpu, source, &axis, init, out)?;
-                    folds.set_len(lanes);
-                }
-                Ok(folds)
-            }
-        }
-    }
-
-    fn scan_axis_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
-        &self,
-        prefixes: Prefixes<T>,
-        input: S,
-        axis: Axis,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, source) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: as for reductions.
-        unsafe { self.scan_axis_bound::<T, Op, S::Form>(source, len, axis, prefixes) }
-    }
-
-    /// # Safety
-    ///
-    /// As for reductions.
-    unsafe fn scan_axis_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        source: F::Arguments,
-        len: usize,
-        axis: Axis,
-        prefixes: Prefixes<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let (all, to) = (axis.items(), axis.compact());
-        match &self.backend {
-            Backend::Cpu => {
-                let mut results = reserve(all)?;
-                let target = results.spare_capacity_mut().as_mut_ptr().cast::<T>();
-                // SAFETY: the caller's; and all results are written.
-                unsafe {
-                    Items::with::<F, _>(&source, len, |items| {
-                        let input = cpu::Input::Source(items);
-                        cpu::scan::<T, Op>(input, &axis, prefixes, target, &to);
-                    });
-                    results.set_len(all);
-                }
-                self.upload_vec(results)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let mut results = Buffer::<T>::reserve(self, all)?;
-                let target = (results.address_mut(), &to);
-                // SAFETY: the caller's. The buffer has room for all results, and all are written.
-                unsafe {
-                    cuda::scan_on::<T, Op, F>(gpu, source, &axis, prefixes, target)?;
-                    results.set_len(all);
-                }
-                Ok(results)
-            }
-        }
-    }
 }
 
-/// Room for so many elements.
-fn reserve<T>(len: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    let requested = len.saturating_mul(size_of::<T>());
-    room.try_reserve_exact(len)
-        .map_err(|_| Error::OutOfHostMemory { requested })?;
-    Ok(room)
+fn reduce_on<P: OnDevice, T: Element, Op: Monoid<T>, S: Source<P, Item = T>>(
+    device: &Device,
+    input: S,
+    axis: Axis,
+    init: Option<T>,
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    reduce_bound::<T, Op, _>(call.bind(&input)?, axis, init)
+}
+
+fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    input: Bound<'_, F>,
+    axis: Axis,
+    init: Option<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    axis.check(input.len())?;
+    let (device, lanes) = (input.device(), axis.lanes());
+    let mut folds = Buffer::<T>::reserve(device, lanes)?;
+    match &device.backend {
+        Backend::Cpu => {
+            let room = &mut folds.spare()[..lanes];
+            input.with_items(|items| cpu::reduce::<T, Op>(items, &axis, init, room));
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let out = folds.address_mut();
+            // SAFETY: the source is on this GPU, and holds the array. There is room for all
+            // results.
+            unsafe { cuda::reduce_on::<T, Op, F>(gpu, input.arguments(), &axis, init, out)? };
+        }
+    }
+    // SAFETY: all results are written.
+    unsafe { folds.set_len(lanes) };
+    Ok(folds)
+}
+
+fn scan_on<P: OnDevice, T: Element, Op: Monoid<T>, S: Source<P, Item = T>>(
+    device: &Device,
+    prefixes: Prefixes<T>,
+    input: S,
+    axis: Axis,
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    scan_bound::<T, Op, _>(call.bind(&input)?, axis, prefixes)
+}
+
+fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    input: Bound<'_, F>,
+    axis: Axis,
+    prefixes: Prefixes<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    axis.check(input.len())?;
+    let (device, all, to) = (input.device(), axis.items(), axis.compact());
+    let mut results = Buffer::<T>::reserve(device, all)?;
+    match &device.backend {
+        Backend::Cpu => {
+            let target = results.spare().as_mut_ptr().cast::<T>();
+            input.with_items(|items| {
+                let input = cpu::Input::Source(items);
+                // SAFETY: the source holds the array, and there is room for all results.
+                unsafe { cpu::scan::<T, Op>(input, &axis, prefixes, target, &to) };
+            });
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let (source, target) = (input.arguments(), (results.address_mut(), &to));
+            // SAFETY: the source is on this GPU, and holds the array. There is room for all
+            // results.
+            unsafe { cuda::scan_on::<T, Op, F>(gpu, source, &axis, prefixes, target)? };
+        }
+    }
+    // SAFETY: all results are written.
+    unsafe { results.set_len(all) };
+    Ok(results)
 }

@@ -1,10 +1,10 @@
 //! Segments of vectors: rows of several items, folded by segment.
 
 use super::cpu;
-use crate::device::{Backend, DeviceBinder};
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::primitives::segmented::{Cut, Segments};
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::primitives::segmented::{BoundSegments, Cut, Segments};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 
 /// The fold of each segment of rows, column by column: row `s` of the result has the folds of the
@@ -42,7 +42,8 @@ pub fn segmented_reduce_vectors<T: Element, Op: Monoid<T>>(
     inner: usize,
     segments: impl Segments,
 ) -> Result<Vec<T>> {
-    on_host::<T, Op, _, _>(input, inner, segments, None)
+    reduce_on::<Host, T, Op, _, _>(&Device::for_host_data()?, input, inner, segments, None)?
+        .into_vec()
 }
 
 /// The fold of `init` and each column of each segment of rows. Otherwise as
@@ -57,23 +58,77 @@ pub fn segmented_reduce_vectors_from<T: Element, Op: Monoid<T>>(
     inner: usize,
     segments: impl Segments,
 ) -> Result<Vec<T>> {
-    on_host::<T, Op, _, _>(input, inner, segments, Some(init))
+    reduce_on::<Host, T, Op, _, _>(
+        &Device::for_host_data()?,
+        input,
+        inner,
+        segments,
+        Some(init),
+    )?
+    .into_vec()
 }
 
-fn on_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
+fn reduce_on<P, T, Op, S, G>(
+    device: &Device,
     input: S,
     inner: usize,
     segments: G,
     init: Option<T>,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, rows) = rows_of(input.items()?, inner)?;
-    let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, rows)?);
-    let extent = (len, inner, segments.count());
-    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
-    // the call.
-    unsafe { device.vectors_bound::<T, Op, S::Form, G::Cut>(bound, extent, init) }?.into_vec()
+) -> Result<Buffer<T>>
+where
+    P: OnDevice,
+    T: Element,
+    Op: Monoid<T>,
+    S: Source<P, Item = T>,
+    G: Segments<P>,
+{
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    let (_, rows) = rows_of(input.len(), inner)?;
+    let segments = BoundSegments::of(&call, &segments, rows)?;
+    reduce_bound::<T, Op, _, _>(input, inner, segments, init)
+}
+
+fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    input: Bound<'_, F>,
+    inner: usize,
+    segments: BoundSegments<'_, C>,
+    init: Option<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    let (device, count) = (input.device(), segments.count());
+    let results = count.checked_mul(inner).ok_or_else(|| Error::Axis {
+        fault: format!("{count} rows of {inner} results are more than there can be"),
+    })?;
+    let mut folds = Buffer::<T>::reserve(device, results)?;
+    if results == 0 {
+        return Ok(folds);
+    }
+    match &device.backend {
+        Backend::Cpu => {
+            let (bounds, room) = (segments.bounds(), &mut folds.spare()[..results]);
+            let rows = |number: usize| bounds.items(number);
+            input.with_items(|items| {
+                cpu::reduce_segments::<T, Op>(items, inner, &rows, init, room);
+            });
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let (bound, out) = (
+                (input.arguments(), segments.arguments()),
+                folds.address_mut(),
+            );
+            // SAFETY: the source and the segments are on this GPU; there is room for all results.
+            unsafe {
+                super::cuda::reduce_segments_on::<T, Op, F, C>(
+                    gpu, bound, inner, results, init, out,
+                )?;
+            }
+        }
+    }
+    // SAFETY: all results were written, or will be before anybody reads them.
+    unsafe { folds.set_len(results) };
+    Ok(folds)
 }
 
 /// The items, and the rows of `inner` that they are.
@@ -107,7 +162,7 @@ impl Device {
         inner: usize,
         segments: impl Segments<Device>,
     ) -> Result<Buffer<T>> {
-        self.vectors_source::<T, Op, _, _>(input, inner, segments, None)
+        reduce_on::<Device, T, Op, _, _>(self, input, inner, segments, None)
     }
 
     /// The fold of `init` and each segment of rows; see
@@ -119,77 +174,6 @@ impl Device {
         inner: usize,
         segments: impl Segments<Device>,
     ) -> Result<Buffer<T>> {
-        self.vectors_source::<T, Op, _, _>(input, inner, segments, Some(init))
-    }
-
-    fn vectors_source<T, Op, S, G>(
-        &self,
-        input: S,
-        inner: usize,
-        segments: G,
-        init: Option<T>,
-    ) -> Result<Buffer<T>>
-    where
-        T: Element,
-        Op: Monoid<T>,
-        S: Source<Device, Item = T>,
-        G: Segments<Device>,
-    {
-        let mut binder = DeviceBinder::new(self);
-        let (len, rows) = rows_of(input.items()?, inner)?;
-        let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, rows)?);
-        let extent = (len, inner, segments.count());
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.vectors_bound::<T, Op, S::Form, G::Cut>(bound, extent, init) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source with `len` items, and of `count` segments of its rows of
-    /// `inner` items, all in this device's memory, which stays borrowed.
-    unsafe fn vectors_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
-        &self,
-        (source, segments): (F::Arguments, C::Arguments),
-        (len, inner, count): (usize, usize, usize),
-        init: Option<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let results = count.checked_mul(inner).ok_or_else(|| Error::Axis {
-            fault: format!("{count} rows of {inner} results are more than there can be"),
-        })?;
-        let mut folds = Buffer::<T>::reserve(self, results)?;
-        if results == 0 {
-            return Ok(folds);
-        }
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's: there are so many segments.
-                let bounds = |number: usize| unsafe {
-                    let start = C::bound(&segments, number);
-                    start..C::bound(&segments, number + 1).max(start)
-                };
-                // SAFETY: the caller's.
-                unsafe {
-                    Items::with::<F, _>(&source, len, |items| {
-                        let room = &mut folds.spare()[..results];
-                        cpu::reduce_segments::<T, Op>(items, inner, &bounds, init, room);
-                    });
-                }
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let out = folds.address_mut();
-                let bound = (source, segments);
-                // SAFETY: the caller's; there is room for all results.
-                unsafe {
-                    super::cuda::reduce_segments_on::<T, Op, F, C>(
-                        gpu, bound, inner, results, init, out,
-                    )?;
-                }
-            }
-        }
-        // SAFETY: all results were written, or will be before anybody reads them.
-        unsafe { folds.set_len(results) };
-        Ok(folds)
+        reduce_on::<Device, T, Op, _, _>(self, input, inner, segments, Some(init))
     }
 }

@@ -6,10 +6,9 @@ pub(crate) mod cuda;
 pub(crate) mod kernel;
 mod tuning;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Feeds, Form, HostBinder, Items, Map, Slice, SliceArguments, Source};
+use crate::source::{Feeds, Form, Host, Map, Slice, SliceArguments, Source};
 use crate::{Buffer, Device, Element, Error, Function, Result};
 
 /// The items of a source, in their order: an elementwise operation, such as NumPy's arithmetic on
@@ -43,15 +42,7 @@ use crate::{Buffer, Device, Element, Error, Function, Result};
 ///
 /// On the CPU if a function of the source does.
 pub fn collect<T: Element>(input: impl Source<Item = T>) -> Result<Vec<T>> {
-    collect_host(input)
-}
-
-fn collect_host<T: Element, S: Source<Item = T>>(input: S) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?.into_vec()
+    collect_on::<Host, T, _>(&Device::for_host_data()?, input)?.into_vec()
 }
 
 /// Writes the items of a source over `output`, which must have their number. Otherwise as
@@ -115,7 +106,10 @@ where
         let address = data.as_mut_ptr() as u64;
         let source = SliceArguments { address };
         // SAFETY: the slice is borrowed for writing. Item `i` is made of element `i` alone.
-        return unsafe { device.fill::<T, Map<P, Slice<T>>>(source, data.len(), address, true) };
+        return unsafe {
+            let source = Bound::<Map<P, Slice<T>>>::new(&device, source, data.len());
+            fill(source, address, true)
+        };
     }
     let mut buffer = device.upload(data)?;
     device.map_in_place::<T, P>(&mut buffer)?;
@@ -125,19 +119,114 @@ where
 
 fn collect_host_into<T: Element, S: Source<Item = T>>(input: S, output: &mut [T]) -> Result<()> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    Error::check_length(len, output.len())?;
+    let call = Call::<Host>::on(&device);
+    let input = call.bind(&input)?;
+    Error::check_length(input.len(), output.len())?;
     if device.is_cpu() {
-        let address = output.as_mut_ptr() as u64;
-        // SAFETY: the binder gave addresses in host memory, and the source outlives the call. The
-        // output has room for all items, and is borrowed for writing.
-        return unsafe { device.fill::<T, S::Form>(arguments, len, address, false) };
+        // SAFETY: the output has room for all items, and is borrowed for writing.
+        return unsafe { fill(input, output.as_mut_ptr() as u64, false) };
     }
-    // SAFETY: the binder gave addresses on the device; it and the source outlive the call.
-    let items = unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?;
-    output.copy_from_slice(&items.into_vec()?);
+    output.copy_from_slice(&collected(input)?.into_vec()?);
     Ok(())
+}
+
+/// The items of a source in a new buffer, on a device.
+pub(crate) fn collect_on<P: OnDevice, T: Element, S: Source<P, Item = T>>(
+    device: &Device,
+    input: S,
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    collected(call.bind(&input)?)
+}
+
+/// The items of a source in a new buffer.
+pub(crate) fn collected<F: Form<Item: Element>>(input: Bound<'_, F>) -> Result<Buffer<F::Item>> {
+    let mut output = Buffer::<F::Item>::reserve(input.device(), input.len())?;
+    let address = output.address_mut();
+    // SAFETY: the buffer has room for all items, and all of them are written.
+    unsafe {
+        fill(input, address, false)?;
+        output.set_len(input.len());
+    }
+    Ok(output)
+}
+
+/// Items that lie in a device's memory, one after the other.
+pub(crate) struct Lying<'c, T: Element> {
+    address: u64,
+    len: usize,
+    device: &'c Device,
+    /// What was collected lives as long.
+    _collected: Option<Buffer<T>>,
+}
+
+/// The items of a source where they lie, or else collected.
+pub(crate) fn lying<'c, F: Form<Item: Element>>(input: Bound<'c, F>) -> Result<Lying<'c, F::Item>> {
+    let (device, len) = (input.device(), input.len());
+    let place = F::address(&input.arguments());
+    let (address, collected) = match place {
+        Some(address) => (address, None),
+        None => {
+            let items = collected(input)?;
+            (items.address(), Some(items))
+        }
+    };
+    Ok(Lying {
+        address,
+        len,
+        device,
+        _collected: collected,
+    })
+}
+
+impl<T: Element> Lying<'_, T> {
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Their address, and their number.
+    pub(crate) fn place(&self) -> (u64, usize) {
+        (self.address, self.len)
+    }
+
+    /// The items, on the CPU.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        assert!(self.device.is_cpu(), "the items are in host memory");
+        // SAFETY: they lie there, borrowed or collected; an empty slice has an address, too.
+        unsafe { std::slice::from_raw_parts(self.address as *const T, self.len) }
+    }
+}
+
+/// Writes the items of a source from an address on. `in_place` says that they are read there.
+///
+/// # Safety
+///
+/// There is room for all of them in the device's memory, borrowed for writing. If they are read
+/// there, item `i` is made of element `i` alone.
+unsafe fn fill<F: Form<Item: Element>>(
+    input: Bound<'_, F>,
+    address: u64,
+    in_place: bool,
+) -> Result<()> {
+    const { assert_element_size::<F::Item>() };
+    match &input.device().backend {
+        Backend::Cpu => {
+            // SAFETY: the caller's.
+            input.with_items(|items| unsafe {
+                cpu::collect(items, address as *mut F::Item, in_place);
+            });
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        // SAFETY: the caller's; the source is on this GPU.
+        Backend::Cuda(gpu) => unsafe {
+            gpu.collect::<F>(input.arguments(), input.len(), address, in_place)
+        },
+    }
 }
 
 /// # Collect
@@ -176,7 +265,7 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn collect<T: Element>(&self, input: impl Source<Device, Item = T>) -> Result<Buffer<T>> {
-        self.collect_source(input)
+        collect_on::<Device, T, _>(self, input)
     }
 
     /// Writes the items of a source over `output`, which must have their number.
@@ -202,57 +291,10 @@ impl Device {
         let address = data.address_mut();
         let source = SliceArguments { address };
         // SAFETY: the buffer is borrowed for writing. Item `i` is made of element `i` alone.
-        unsafe { self.fill::<T, Map<P, Slice<T>>>(source, data.len(), address, true) }
-    }
-
-    fn collect_source<T: Element, S: Source<Device, Item = T>>(
-        &self,
-        input: S,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.collect_bound::<T, S::Form>(arguments, len) }
-    }
-
-    /// Collects into a new buffer.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    pub(crate) unsafe fn collect_bound<T: Element, F: Form<Item = T>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<Buffer<T>> {
-        let mut output = Buffer::<T>::reserve(self, len)?;
-        let address = output.address_mut();
-        // SAFETY: the caller's. The buffer has room for all items, and all of them are written.
         unsafe {
-            self.fill::<T, F>(arguments, len, address, false)?;
-            output.set_len(len);
+            let source = Bound::<Map<P, Slice<T>>>::new(self, source, data.len());
+            fill(source, address, true)
         }
-        Ok(output)
-    }
-
-    /// Where the items of a source lie in this device's memory: the source itself if it is a slice,
-    /// else a new buffer, which is to be kept as long.
-    ///
-    /// # Safety
-    ///
-    /// As for [`collect_bound`](Device::collect_bound).
-    pub(crate) unsafe fn lying<T: Element, F: Form<Item = T>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<(u64, Option<Buffer<T>>)> {
-        if let Some(address) = F::address(&arguments) {
-            return Ok((address, None));
-        }
-        // SAFETY: the caller's.
-        let items = unsafe { self.collect_bound::<T, F>(arguments, len) }?;
-        Ok((items.address(), Some(items)))
     }
 
     fn collect_source_into<T: Element, S: Source<Device, Item = T>>(
@@ -260,42 +302,11 @@ impl Device {
         input: S,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
         self.check_owns(output)?;
-        Error::check_length(len, output.len())?;
-        let address = output.address_mut();
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
-        // the output for writing.
-        unsafe { self.fill::<T, S::Form>(arguments, len, address, false) }
-    }
-
-    /// Stores all items at an address in this device's memory.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed. There is room for as many at the address, borrowed for writing. In place, item `i`
-    /// is made of element `i` alone.
-    unsafe fn fill<T: Element, F: Form<Item = T>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        address: u64,
-        in_place: bool,
-    ) -> Result<()> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            // SAFETY: the caller's.
-            Backend::Cpu => unsafe {
-                Items::with::<F, _>(&arguments, len, |items| {
-                    cpu::collect(items, address as *mut T, in_place);
-                });
-                Ok(())
-            },
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe { gpu.collect::<F>(arguments, len, address, in_place) },
-        }
+        Error::check_length(input.len(), output.len())?;
+        // SAFETY: the output has room for all items, and is borrowed for writing.
+        unsafe { fill(input, output.address_mut(), false) }
     }
 }

@@ -1,10 +1,11 @@
 //! The distinct values of unsorted data, and group-by over unsorted keys: a sort, and then runs.
 
+use super::collect::collect_on;
 use super::segmented::Starts;
 use super::select::Runs;
-use super::sort::{KeyMap, Kind, Order, Sortable, collected};
+use super::sort::{KeyMap, Kind, Order, Sortable};
 use crate::definitions::Definitions;
-use crate::source::{At, Source, heads_by, index, map_with};
+use crate::source::{At, Host, Source, heads_by, index, map_with};
 use crate::{Buffer, CudaType, Device, Element, Error, Function, Monoid, Result};
 use std::marker::PhantomData;
 
@@ -91,8 +92,8 @@ pub struct Groups<Keys, Folds, Numbers> {
 ///
 /// As [`sort`](crate::sort()).
 pub fn unique_sorted<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<K>> {
-    let mut items = collected(input)?;
-    let device = items.device().clone();
+    let device = Device::for_host_data()?;
+    let mut items = collect_on::<Host, K, _>(&device, input)?;
     device.sort_in_place(&mut items, order)?;
     device.distinct_of_sorted(items, order)?.into_vec()
 }
@@ -126,8 +127,9 @@ pub fn unique_counts<K: Sortable>(
     input: impl Source<Item = K>,
     order: Order,
 ) -> Result<Distinct<Vec<K>, Vec<u64>>> {
-    let items = collected(input)?;
-    let distinct = items.device().unique_counts(&items, order)?;
+    let device = Device::for_host_data()?;
+    let items = collect_on::<Host, K, _>(&device, input)?;
+    let distinct = device.unique_counts(&items, order)?;
     Ok(Distinct {
         values: distinct.values.into_vec()?,
         counts: distinct.counts.into_vec()?,
@@ -168,8 +170,9 @@ pub fn group_by<K: Sortable, T: Element, Op: Monoid<T>>(
     order: Order,
 ) -> Result<Groups<Vec<K>, Vec<T>, Vec<u64>>> {
     Error::check_pairs(keys.items()?, values.items()?)?;
-    let (keys, values) = (collected(keys)?, collected(values)?);
-    let device = keys.device().clone();
+    let device = Device::for_host_data()?;
+    let keys = collect_on::<Host, K, _>(&device, keys)?;
+    let values = collect_on::<Host, T, _>(&device, values)?;
     let groups = device.group_pairs::<K, T, Op>(keys, values, order)?;
     Ok(Groups {
         keys: groups.keys.into_vec()?,

@@ -19,10 +19,9 @@ pub use bins::Bins;
 pub(crate) use bins::Rule;
 pub use number::{Binned, Count, Counted, Integer};
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Error, Result};
 
 /// How many items fall into each of some [`Bins`].
@@ -56,20 +55,45 @@ pub fn histogram<C: Count, X: Counted>(
     input: impl Source<Item = X>,
     bins: &Bins<X::Value>,
 ) -> Result<Vec<C>> {
-    histogram_host(input, bins)
+    let device = Device::for_host_data()?;
+    let mut output = device.allocate(check::<C, X>(input.items()?, bins)?)?;
+    histogram_on::<Host, C, X, _>(&device, input, bins, &mut output)?;
+    output.into_vec()
 }
 
-fn histogram_host<C: Count, X: Counted, S: Source<Item = X>>(
+fn histogram_on<P: OnDevice, C: Count, X: Counted, S: Source<P, Item = X>>(
+    device: &Device,
     input: S,
     bins: &Bins<X::Value>,
-) -> Result<Vec<C>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    let mut output = device.allocate(check::<C, X>(len, bins)?)?;
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.count_into_bins::<C, X, S::Form>(arguments, len, bins, &mut output) }?;
-    output.into_vec()
+    output: &mut Buffer<C>,
+) -> Result<()> {
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    device.check_owns(output)?;
+    Error::check_length(check::<C, X>(input.len(), bins)?, output.len())?;
+    count(input, bins, output)
+}
+
+/// Counts the items in each bin. The output has a place for each.
+fn count<C: Count, X: Counted, F: Form<Item = X>>(
+    input: Bound<'_, F>,
+    bins: &Bins<X::Value>,
+    output: &mut Buffer<C>,
+) -> Result<()> {
+    const { assert_element_size::<X>() };
+    match &input.device().backend {
+        Backend::Cpu => {
+            let counts = output.as_host_mut();
+            counts.fill(C::zeroed());
+            input.with_items(|items| cpu::histogram(items, bins, counts));
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU, and the output has a place for each bin.
+        Backend::Cuda(gpu) => unsafe {
+            gpu.histogram::<C, F>(input.arguments(), input.len(), bins, output.address_mut())
+        },
+    }
 }
 
 /// # Histogram
@@ -109,7 +133,7 @@ impl Device {
     ) -> Result<Buffer<C>> {
         let len = check::<C, X>(input.items()?, bins)?;
         let mut output = self.allocate(len)?;
-        self.histogram_source(input, bins, &mut output)?;
+        histogram_on::<Device, C, X, _>(self, input, bins, &mut output)?;
         Ok(output)
     }
 
@@ -126,53 +150,7 @@ impl Device {
         bins: &Bins<X::Value>,
         output: &mut Buffer<C>,
     ) -> Result<()> {
-        self.histogram_source(input, bins, output)
-    }
-
-    fn histogram_source<C: Count, X: Counted, S: Source<Device, Item = X>>(
-        &self,
-        input: S,
-        bins: &Bins<X::Value>,
-        output: &mut Buffer<C>,
-    ) -> Result<()> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        self.check_owns(output)?;
-        Error::check_length(check::<C, X>(len, bins)?, output.len())?;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.count_into_bins::<C, X, S::Form>(arguments, len, bins, output) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed. All was checked.
-    unsafe fn count_into_bins<C: Count, X: Counted, F: Form<Item = X>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        bins: &Bins<X::Value>,
-        output: &mut Buffer<C>,
-    ) -> Result<()> {
-        const { assert_element_size::<X>() };
-        match &self.backend {
-            Backend::Cpu => {
-                let counts = output.as_host_mut();
-                counts.fill(C::zeroed());
-                // SAFETY: the caller's.
-                unsafe {
-                    Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::histogram(items, bins, counts)
-                    });
-                }
-                Ok(())
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe {
-                gpu.histogram::<C, F>(arguments, len, bins, output.address_mut())
-            },
-        }
+        histogram_on::<Device, C, X, _>(self, input, bins, output)
     }
 }
 

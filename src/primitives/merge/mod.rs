@@ -5,10 +5,11 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 
-use super::sort::{Order, Sortable, collected};
-use crate::device::{Backend, DeviceBinder};
+use super::collect::{collect_on, lying};
+use super::sort::{Order, Sortable};
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Form, HostBinder, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Function, Result};
 
 /// Two sorted arrays as one, which is sorted. Equals stay in their order, those of the first array
@@ -36,7 +37,7 @@ pub fn merge<K: Sortable>(
     second: impl Source<Item = K>,
     order: Order,
 ) -> Result<Vec<K>> {
-    host_merge(first, second, &ByOrder(order))
+    merge_on::<Host, _, _, _>(&Device::for_host_data()?, first, second, &ByOrder(order))?.into_vec()
 }
 
 /// As [`merge`], of any items by a comparison: the function `Less` says whether its first argument
@@ -74,7 +75,13 @@ where
     T: Element,
     Less: Function<Input = (T, T), Output = bool>,
 {
-    host_merge(first, second, &By::<Less>(std::marker::PhantomData))
+    merge_on::<Host, _, _, _>(
+        &Device::for_host_data()?,
+        first,
+        second,
+        &By::<Less>(std::marker::PhantomData),
+    )?
+    .into_vec()
 }
 
 /// The items of a source, sorted by a comparison: for what no [key](crate::sort_by_key) can say.
@@ -124,8 +131,8 @@ where
     T: Element,
     Less: Function<Input = (T, T), Output = bool>,
 {
-    let mut items = collected(input)?;
-    let device = items.device().clone();
+    let device = Device::for_host_data()?;
+    let mut items = collect_on::<Host, T, _>(&device, input)?;
     device.sort_in_place_by::<T, Less>(&mut items)?;
     items.into_vec()
 }
@@ -196,19 +203,48 @@ where
     }
 }
 
-fn host_merge<T: Element, A: Source<Item = T>, B: Source<Item = T>>(
+fn merge_on<P: OnDevice, T: Element, A: Source<P, Item = T>, B: Source<P, Item = T>>(
+    device: &Device,
     first: A,
     second: B,
     comparison: &impl Comparison<T>,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, other) = (first.items()?, second.items()?);
-    let first = (first.bind(&mut binder)?, len);
-    let second = (second.bind(&mut binder)?, other);
-    // SAFETY: the binder gave addresses on the device, and it and the sources outlive the call.
-    let merged = unsafe { device.merge_bound::<T, A::Form, B::Form>(first, second, comparison) };
-    merged?.into_vec()
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    merge_bound(call.bind(&first)?, call.bind(&second)?, comparison)
+}
+
+fn merge_bound<T: Element, A: Form<Item = T>, B: Form<Item = T>>(
+    first: Bound<'_, A>,
+    second: Bound<'_, B>,
+    comparison: &impl Comparison<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    let device = first.device();
+    let too_many = Error::OutOfHostMemory {
+        requested: usize::MAX,
+    };
+    let len = first.len().checked_add(second.len()).ok_or(too_many)?;
+    let (first, second) = (lying(first)?, lying(second)?);
+    let mut merged = Buffer::<T>::reserve(device, len)?;
+    match &device.backend {
+        Backend::Cpu => {
+            let room = &mut merged.spare()[..len];
+            comparison.merge_on_the_host(first.as_slice(), second.as_slice(), room);
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let call = cuda::Call {
+                first: first.place(),
+                second: second.place(),
+                out: merged.address_mut(),
+            };
+            // SAFETY: the items lie there, and there is room for all.
+            unsafe { comparison.merge_on(gpu, call) }?;
+        }
+    }
+    // SAFETY: all of them are written.
+    unsafe { merged.set_len(len) };
+    Ok(merged)
 }
 
 /// # Merge, and sort by a comparison
@@ -241,7 +277,7 @@ impl Device {
         second: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<Buffer<K>> {
-        self.merged(first, second, &ByOrder(order))
+        merge_on::<Device, _, _, _>(self, first, second, &ByOrder(order))
     }
 
     /// As [`merge`](Device::merge), by a comparison; see [`merge_by`].
@@ -254,7 +290,7 @@ impl Device {
         T: Element,
         Less: Function<Input = (T, T), Output = bool>,
     {
-        self.merged(first, second, &By::<Less>(std::marker::PhantomData))
+        merge_on::<Device, _, _, _>(self, first, second, &By::<Less>(std::marker::PhantomData))
     }
 
     /// The items of a source, sorted by a comparison, in a new buffer; see [`sort_by`].
@@ -295,67 +331,5 @@ impl Device {
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => cuda::sort_buffer::<T, Less>(gpu, data),
         }
-    }
-
-    fn merged<T: Element, A: Source<Device, Item = T>, B: Source<Device, Item = T>>(
-        &self,
-        first: A,
-        second: B,
-        comparison: &impl Comparison<T>,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, other) = (first.items()?, second.items()?);
-        let first = (first.bind(&mut binder)?, len);
-        let second = (second.bind(&mut binder)?, other);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.merge_bound::<T, A::Form, B::Form>(first, second, comparison) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of sources in this device's memory, with so many items, which stay
-    /// borrowed.
-    unsafe fn merge_bound<T: Element, A: Form<Item = T>, B: Form<Item = T>>(
-        &self,
-        (first, first_len): (A::Arguments, usize),
-        (second, second_len): (B::Arguments, usize),
-        comparison: &impl Comparison<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let len = first_len
-            .checked_add(second_len)
-            .ok_or(Error::OutOfHostMemory {
-                requested: usize::MAX,
-            })?;
-        // SAFETY: the caller's. What is collected is kept until the merge is enqueued.
-        let (first, _first) = unsafe { self.lying::<T, A>(first, first_len) }?;
-        // SAFETY: as for the first.
-        let (second, _second) = unsafe { self.lying::<T, B>(second, second_len) }?;
-        let mut merged = Buffer::<T>::reserve(self, len)?;
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the items lie there, borrowed; an empty slice has an address, too.
-                let (a, b) = unsafe {
-                    (
-                        std::slice::from_raw_parts(first as *const T, first_len),
-                        std::slice::from_raw_parts(second as *const T, second_len),
-                    )
-                };
-                comparison.merge_on_the_host(a, b, &mut merged.spare()[..len]);
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let call = cuda::Call {
-                    first: (first, first_len),
-                    second: (second, second_len),
-                    out: merged.address_mut(),
-                };
-                // SAFETY: the items lie there, borrowed, and there is room for all.
-                unsafe { comparison.merge_on(gpu, call) }?;
-            }
-        }
-        // SAFETY: all of them are written.
-        unsafe { merged.set_len(len) };
-        Ok(merged)
     }
 }

@@ -11,10 +11,9 @@ mod stream;
 
 pub use stream::Reducer;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Device, Element, Monoid, Result};
 
 /// The fold of all elements, and the identity if there are none.
@@ -101,7 +100,7 @@ use crate::{Device, Element, Monoid, Result};
 /// `WARPFOLD_DEVICE` is set: those of [`Device::for_host_data`], and if it
 /// names a GPU, those of [`Device::upload`] and [`Device::reduce`].
 pub fn reduce<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<T> {
-    reduce_host::<T, Op, _>(input, None)
+    reduce_on::<Host, T, Op, _>(&Device::for_host_data()?, input, None)
 }
 
 /// The fold of `init` and all elements, and `init` if there are none.
@@ -118,18 +117,32 @@ pub fn reduce<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result
 ///
 /// As [`reduce`].
 pub fn reduce_from<T: Element, Op: Monoid<T>>(init: T, input: impl Source<Item = T>) -> Result<T> {
-    reduce_host::<T, Op, _>(input, Some(init))
+    reduce_on::<Host, T, Op, _>(&Device::for_host_data()?, input, Some(init))
 }
 
-fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+pub(crate) fn reduce_on<P: OnDevice, T: Element, Op: Monoid<T>, S: Source<P, Item = T>>(
+    device: &Device,
     input: S,
     init: Option<T>,
 ) -> Result<T> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.reduce_bound::<T, Op, S::Form>(arguments, len, init) }
+    let call = Call::<P>::on(device);
+    reduce_bound::<T, Op, S::Form>(call.bind(&input)?, init)
+}
+
+fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    input: Bound<'_, F>,
+    init: Option<T>,
+) -> Result<T> {
+    const { assert_element_size::<T>() };
+    match &input.device().backend {
+        Backend::Cpu => Ok(input
+            .with_sums::<Op, _>(|items, sum_block| cpu::reduce::<T, Op>(items, sum_block, init))),
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU.
+        Backend::Cuda(gpu) => unsafe {
+            gpu.reduce::<T, Op, F>(input.arguments(), input.len(), init)
+        },
+    }
 }
 
 /// # Reduce
@@ -153,7 +166,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<T> {
-        self.reduce_source::<T, Op, _>(input, None)
+        reduce_on::<Device, T, Op, _>(self, input, None)
     }
 
     /// The fold of `init` and `input`; see [`reduce_from`](crate::reduce_from()). Waits for the
@@ -163,43 +176,6 @@ impl Device {
         init: T,
         input: impl Source<Device, Item = T>,
     ) -> Result<T> {
-        self.reduce_source::<T, Op, _>(input, Some(init))
-    }
-
-    fn reduce_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
-        &self,
-        input: S,
-        init: Option<T>,
-    ) -> Result<T> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.reduce_bound::<T, Op, S::Form>(arguments, len, init) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    pub(crate) unsafe fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        init: Option<T>,
-    ) -> Result<T> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                Ok(unsafe {
-                    Items::with_sums::<F, Op, _>(&arguments, len, |items, sum_block| {
-                        cpu::reduce::<T, Op>(items, sum_block, init)
-                    })
-                })
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe { gpu.reduce::<T, Op, F>(arguments, len, init) },
-        }
+        reduce_on::<Device, T, Op, _>(self, input, Some(init))
     }
 }

@@ -1,14 +1,16 @@
 //! A reduction of a stream.
 
 use super::cpu;
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Call};
 use crate::element::assert_element_size;
-use crate::source::{Host, HostBinder, Items, Source, SumBlock};
+use crate::source::{Host, Items, Source, SumBlock};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 #[cfg(feature = "cuda")]
-use {super::pieces::sums_are_elements, crate::source::Form};
+use {
+    super::pieces::sums_are_elements,
+    crate::primitives::collect::{collected, lying},
+};
 
 /// A reduction that is fed pieces: for data that does not fit into memory, or is not there yet.
 ///
@@ -249,14 +251,10 @@ fn push_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     reducer: &mut Reducer<T, Op>,
     piece: S,
 ) -> Result<()> {
-    let mut binder = HostBinder::new(&reducer.device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
-    unsafe {
-        Items::with_sums::<S::Form, Op, _>(&arguments, len, |items, sum_block| {
-            reducer.push_items(items, sum_block);
-        })
-    };
+    let device = reducer.device.clone();
+    let call = Call::<Host>::on(&device);
+    call.bind(&piece)?
+        .with_sums::<Op, _>(|items, sum_block| reducer.push_items(items, sum_block));
     Ok(())
 }
 
@@ -265,35 +263,22 @@ fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     piece: S,
 ) -> Result<()> {
     let device = reducer.device.clone();
-    let mut binder = DeviceBinder::new(&device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    let call = Call::<Device>::on(&device);
+    let piece = call.bind(&piece)?;
     match &device.backend {
         Backend::Cpu => {
-            // SAFETY: the binder gave addresses in host memory; they are borrowed.
-            unsafe {
-                Items::with_sums::<S::Form, Op, _>(&arguments, len, |items, sum_block| {
-                    reducer.push_items(items, sum_block);
-                })
-            };
+            piece.with_sums::<Op, _>(|items, sum_block| reducer.push_items(items, sum_block));
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(_) if !sums_are_elements::<T>() => {
+            reducer.push_items(&Items::of_slice(&collected(piece)?.into_vec()?), None);
         }
         #[cfg(feature = "cuda")]
         Backend::Cuda(gpu) => {
-            // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
-            let collect = || unsafe { device.collect_bound::<T, S::Form>(arguments, len) };
-            if !sums_are_elements::<T>() {
-                reducer.push_items(&Items::of_slice(&collect()?.into_vec()?), None);
-                return Ok(());
-            }
-            let (address, _collected) = match S::Form::address(&arguments) {
-                Some(address) => (address, None),
-                None => {
-                    let items = collect()?;
-                    (items.address(), Some(items))
-                }
-            };
+            let items = lying(piece)?;
             let mut counter = reducer.carry.counter.clone();
-            // SAFETY: as above; what was collected lives as long.
-            unsafe { gpu.push::<T, Op>(address, len, &mut counter) }?;
+            // SAFETY: the items lie there.
+            unsafe { gpu.push::<T, Op>(items.address(), items.len(), &mut counter) }?;
             reducer.carry.counter = counter;
         }
     }

@@ -13,13 +13,11 @@ mod stream;
 pub use prefixes::Prefixes;
 pub use stream::Scanner;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
-use crate::device::Storage;
+use crate::device::{Backend, Bound, Call, OnDevice, Storage};
 use crate::element::assert_element_size;
 #[cfg(feature = "cuda")]
 use crate::source::Slice;
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 use cpu::Output;
 
@@ -47,7 +45,7 @@ use cpu::Output;
 /// those of [`Device::for_host_data`], and if it names a GPU, those of [`Device::upload`],
 /// [`Device::scan`] and [`Buffer::to_vec`].
 pub fn scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Prefixes::exclusive())
+    scan_on::<Host, T, Op, _>(&Device::for_host_data()?, input, Prefixes::exclusive())?.into_vec()
 }
 
 /// The exclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -68,7 +66,12 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(
     init: T,
     input: impl Source<Item = T>,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Prefixes::exclusive().from(init))
+    scan_on::<Host, T, Op, _>(
+        &Device::for_host_data()?,
+        input,
+        Prefixes::exclusive().from(init),
+    )?
+    .into_vec()
 }
 
 /// The inclusive scan: element `i` of the result is the fold of `input[..=i]`. Otherwise as
@@ -84,7 +87,7 @@ pub fn scan_from<T: Element, Op: Monoid<T>>(
 ///
 /// As [`scan`].
 pub fn inclusive_scan<T: Element, Op: Monoid<T>>(input: impl Source<Item = T>) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Prefixes::inclusive())
+    scan_on::<Host, T, Op, _>(&Device::for_host_data()?, input, Prefixes::inclusive())?.into_vec()
 }
 
 /// The inclusive scan that starts with `init`: element `i` of the result is the fold of `init` and
@@ -105,7 +108,12 @@ pub fn inclusive_scan_from<T: Element, Op: Monoid<T>>(
     init: T,
     input: impl Source<Item = T>,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _>(input, Prefixes::inclusive().from(init))
+    scan_on::<Host, T, Op, _>(
+        &Device::for_host_data()?,
+        input,
+        Prefixes::inclusive().from(init),
+    )?
+    .into_vec()
 }
 
 /// Writes the scan of `input` to `output`, of the same length. Otherwise as [`scan`()].
@@ -170,34 +178,54 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 ) -> Result<()> {
     const { assert_element_size::<T>() };
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    Error::check_length(len, output.len())?;
+    let call = Call::<Host>::on(&device);
+    let input = call.bind(&input)?;
+    Error::check_length(input.len(), output.len())?;
     if !device.is_cpu() {
-        // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-        let result = unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) };
-        output.copy_from_slice(&result?.into_vec()?);
+        output.copy_from_slice(&scan_bound::<T, Op, S::Form>(input, prefixes)?.into_vec()?);
         return Ok(());
     }
-    // SAFETY: as above. The scan writes elements only.
-    unsafe {
-        let output = Output::over(output);
-        Items::with::<S::Form, _>(&arguments, len, |items| {
-            cpu::scan::<T, Op>(items, output, prefixes);
-        });
-    }
+    input.with_items(|items| {
+        // SAFETY: the scan writes elements only.
+        let output = unsafe { Output::over(output) };
+        cpu::scan::<T, Op>(items, output, prefixes);
+    });
     Ok(())
 }
 
-fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
+fn scan_on<P: OnDevice, T: Element, Op: Monoid<T>, S: Source<P, Item = T>>(
+    device: &Device,
     input: S,
     prefixes: Prefixes<T>,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) }?.into_vec()
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    scan_bound::<T, Op, S::Form>(call.bind(&input)?, prefixes)
+}
+
+fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    input: Bound<'_, F>,
+    prefixes: Prefixes<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    let (device, len) = (input.device(), input.len());
+    let mut output = Buffer::<T>::reserve(device, len)?;
+    match (&device.backend, &mut output.storage) {
+        (Backend::Cpu, Storage::Cpu(output)) => {
+            let room = &mut output.spare_capacity_mut()[..len];
+            input.with_items(|items| cpu::scan::<T, Op>(items, Output::Into(room), prefixes));
+        }
+        #[cfg(feature = "cuda")]
+        (Backend::Cuda(gpu), Storage::Cuda(output)) => {
+            let input = Some((input.arguments(), len));
+            // SAFETY: the source is on this GPU.
+            unsafe { gpu.scan::<T, Op, F>(input, output, prefixes) }?;
+        }
+        #[cfg(feature = "cuda")]
+        _ => unreachable!("a buffer's storage is its device's"),
+    }
+    // SAFETY: the scan writes as many elements.
+    unsafe { output.set_len(len) };
+    Ok(output)
 }
 
 /// # Scan
@@ -227,7 +255,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Prefixes::exclusive())
+        scan_on::<Device, T, Op, _>(self, input, Prefixes::exclusive())
     }
 
     /// The exclusive scan from `init` into a new buffer; see [`scan_from`](crate::scan_from()).
@@ -236,7 +264,7 @@ impl Device {
         init: T,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Prefixes::exclusive().from(init))
+        scan_on::<Device, T, Op, _>(self, input, Prefixes::exclusive().from(init))
     }
 
     /// The inclusive scan of `input` into a new buffer; see
@@ -245,7 +273,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Prefixes::inclusive())
+        scan_on::<Device, T, Op, _>(self, input, Prefixes::inclusive())
     }
 
     /// The inclusive scan from `init` into a new buffer; see
@@ -255,7 +283,7 @@ impl Device {
         init: T,
         input: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        self.scan_source::<T, Op, _>(input, Prefixes::inclusive().from(init))
+        scan_on::<Device, T, Op, _>(self, input, Prefixes::inclusive().from(init))
     }
 
     /// The scan of `input` into `output`, of the same length.
@@ -291,58 +319,6 @@ impl Device {
         }
     }
 
-    fn scan_source<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
-        &self,
-        input: S,
-        prefixes: Prefixes<T>,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.scan_bound::<T, Op, S::Form>(arguments, len, prefixes) }
-    }
-
-    /// Scans into a new buffer.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        prefixes: Prefixes<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let storage = match &self.backend {
-            Backend::Cpu => {
-                let mut output = reserve(len)?;
-                let room = &mut output.spare_capacity_mut()[..len];
-                // SAFETY: the caller's; and the scan writes `len` elements.
-                unsafe {
-                    Items::with::<F, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, Output::Into(room), prefixes);
-                    });
-                    output.set_len(len);
-                }
-                Storage::Cpu(output)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let mut output = gpu.allocate(len)?;
-                let input = Some((arguments, len));
-                // SAFETY: the caller's.
-                unsafe { gpu.scan::<T, Op, F>(input, &mut output, prefixes) }?;
-                Storage::Cuda(output)
-            }
-        };
-        Ok(Buffer {
-            device: self.clone(),
-            storage,
-        })
-    }
-
     fn scan_source_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         &self,
         input: S,
@@ -350,26 +326,23 @@ impl Device {
         prefixes: Prefixes<T>,
     ) -> Result<()> {
         const { assert_element_size::<T>() };
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
         self.check_owns(output)?;
-        Error::check_length(len, output.len())?;
+        Error::check_length(input.len(), output.len())?;
         match (&self.backend, &mut output.storage) {
             (Backend::Cpu, Storage::Cpu(output)) => {
-                // SAFETY: the scan writes elements only. The binder saw to it that all buffers are
-                // on the CPU; they are borrowed.
-                unsafe {
-                    let output = Output::over(output);
-                    Items::with::<S::Form, _>(&arguments, len, |items| {
-                        cpu::scan::<T, Op>(items, output, prefixes);
-                    });
-                }
+                input.with_items(|items| {
+                    // SAFETY: the scan writes elements only.
+                    let output = unsafe { Output::over(output) };
+                    cpu::scan::<T, Op>(items, output, prefixes);
+                });
                 Ok(())
             }
             #[cfg(feature = "cuda")]
             (Backend::Cuda(gpu), Storage::Cuda(output)) => {
-                let input = Some((arguments, len));
-                // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
+                let input = Some((input.arguments(), input.len()));
+                // SAFETY: the source is on this GPU.
                 unsafe { gpu.scan::<T, Op, S::Form>(input, output, prefixes) }
             }
             #[cfg(feature = "cuda")]

@@ -2,12 +2,12 @@
 
 use super::cpu::{self, Output};
 use super::{Prefixes, reserve};
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
+use crate::primitives::collect::collected;
 #[cfg(feature = "cuda")]
 use crate::primitives::reduce::pieces::sums_are_elements;
-use crate::source::{Form, Host, HostBinder, Items, Source};
+use crate::source::{Form, Host, Items, Source};
 use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
 
@@ -197,44 +197,26 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
         self.carry.counter = cpu::scan_after::<T, Op>(input, output, counter, self.prefixes);
     }
 
-    /// The prefixes of a piece.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in host memory, with `len` items, which stays borrowed.
-    unsafe fn scan_bound<F: Form<Item = T>>(
-        &mut self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<Vec<T>> {
-        let mut output = reserve(len)?;
-        // SAFETY: the caller's; and the scan writes `len` elements.
-        unsafe {
-            Items::with::<F, _>(&arguments, len, |items| {
-                self.run(items, Output::Into(&mut output.spare_capacity_mut()[..len]));
-            });
-            output.set_len(len);
-        }
+    /// The prefixes of a piece in host memory.
+    fn scan_bound<F: Form<Item = T>>(&mut self, piece: Bound<'_, F>) -> Result<Vec<T>> {
+        let mut output = reserve(piece.len())?;
+        let room = &mut output.spare_capacity_mut()[..piece.len()];
+        piece.with_items(|items| self.run(items, Output::Into(room)));
+        // SAFETY: the scan wrote as many elements.
+        unsafe { output.set_len(piece.len()) };
         Ok(output)
     }
 
-    /// Writes the prefixes of a piece to host memory.
-    ///
-    /// # Safety
-    ///
-    /// As for [`scan_bound`](Scanner::scan_bound).
-    unsafe fn scan_bound_into<F: Form<Item = T>>(
+    /// Writes the prefixes of a piece in host memory over `output`.
+    fn scan_bound_into<F: Form<Item = T>>(
         &mut self,
-        arguments: F::Arguments,
-        len: usize,
+        piece: Bound<'_, F>,
         output: &mut [T],
     ) -> Result<()> {
-        Error::check_length(len, output.len())?;
-        // SAFETY: the caller's. The scan writes elements only.
-        unsafe {
-            let output = Output::over(output);
-            Items::with::<F, _>(&arguments, len, |items| self.run(items, output));
-        }
+        Error::check_length(piece.len(), output.len())?;
+        // SAFETY: the scan writes elements only.
+        let output = unsafe { Output::over(output) };
+        piece.with_items(|items| self.run(items, output));
         Ok(())
     }
 }
@@ -249,10 +231,9 @@ fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     scanner: &mut Scanner<T, Op>,
     piece: S,
 ) -> Result<Vec<T>> {
-    let mut binder = HostBinder::new(&scanner.device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
-    unsafe { scanner.scan_bound::<S::Form>(arguments, len) }
+    let device = scanner.device.clone();
+    let call = Call::<Host>::on(&device);
+    scanner.scan_bound(call.bind(&piece)?)
 }
 
 fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
@@ -260,10 +241,9 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     piece: S,
     output: &mut [T],
 ) -> Result<()> {
-    let mut binder = HostBinder::new(&scanner.device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: as above; such a scanner's device is the CPU.
-    unsafe { scanner.scan_bound_into::<S::Form>(arguments, len, output) }
+    let device = scanner.device.clone();
+    let call = Call::<Host>::on(&device);
+    scanner.scan_bound_into(call.bind(&piece)?, output)
 }
 
 fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
@@ -271,15 +251,12 @@ fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     piece: S,
 ) -> Result<Buffer<T>> {
     let device = scanner.device.clone();
-    let mut binder = DeviceBinder::new(&device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
+    let call = Call::<Device>::on(&device);
+    let piece = call.bind(&piece)?;
     if device.is_cpu() {
-        // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed.
-        let prefixes = unsafe { scanner.scan_bound::<S::Form>(arguments, len) }?;
-        return device.upload_vec(prefixes);
+        return device.upload_vec(scanner.scan_bound(piece)?);
     }
-    // SAFETY: the same for the GPU.
-    let mut output = unsafe { device.collect_bound::<T, S::Form>(arguments, len) }?;
+    let mut output = collected(piece)?;
     scanner.scan_in_place(&mut output)?;
     Ok(output)
 }
@@ -296,10 +273,8 @@ fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
         device.collect_into(piece, output)?;
         return scanner.scan_in_place(output);
     }
-    let mut binder = DeviceBinder::new(&device);
-    let (len, arguments) = (piece.items()?, piece.bind(&mut binder)?);
-    // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed.
-    unsafe { scanner.scan_bound_into::<S::Form>(arguments, len, output.as_host_mut()) }
+    let call = Call::<Device>::on(&device);
+    scanner.scan_bound_into(call.bind(&piece)?, output.as_host_mut())
 }
 
 impl Device {

@@ -5,10 +5,9 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
-use crate::source::{Form, HostBinder, IndexNumber, Indices, Most, Source};
+use crate::source::{Form, Host, IndexNumber, Indices, Most, Source};
 use crate::source::{check_indices, negative_index};
 use crate::{Buffer, Device, Element, Error, Result, function, index, map, monoid, zip};
 
@@ -42,30 +41,23 @@ where
     I: Source<Item = N>,
 {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, places) = (check(&values, &indices, output.len())?, output.len());
-    let (source, places_of) = (
-        values.bind(&mut binder)?,
-        indices.source().bind(&mut binder)?,
-    );
+    let call = Call::<Host>::on(&device);
+    check(&values, &indices, output.len())?;
+    let (values, indices) = (call.bind(&values)?, call.bind(indices.source())?);
     if device.is_cpu() {
-        const { assert_element_size::<T>() };
-        // SAFETY: the binder gave addresses in host memory; both sources outlive the call, and
-        // `output` is borrowed for writing.
-        unsafe { cpu::scatter::<V::Form, I::Form>(&source, &places_of, len, output) };
-        return Ok(());
+        let room = (output.as_mut_ptr() as u64, output.len());
+        // SAFETY: the slice is borrowed for writing.
+        return unsafe { scatter_bound(values, indices, room) };
     }
     let mut buffer = device.upload(output)?;
-    let address = buffer.address_mut();
-    let bound = (source, places_of);
-    // SAFETY: the binder gave addresses on the device; it and both sources outlive the call.
-    unsafe { device.scatter_bound::<V::Form, I::Form>(bound, len, address, places) }?;
+    // SAFETY: the buffer is this call's.
+    unsafe { scatter_bound(values, indices, (buffer.address_mut(), buffer.len())) }?;
     output.copy_from_slice(&buffer.into_vec()?);
     Ok(())
 }
 
-/// The number of values, if they can be stored.
-fn check<P, N, V, I>(values: &V, indices: &Indices<I>, places: usize) -> Result<usize>
+/// An error if the values cannot be stored.
+fn check<P, N, V, I>(values: &V, indices: &Indices<I>, places: usize) -> Result<()>
 where
     P: crate::source::Place,
     N: IndexNumber,
@@ -74,8 +66,44 @@ where
 {
     let (len, count) = (values.items()?, indices.source().items()?);
     Error::check_pairs(count, len)?;
-    indices.check_fits(count, places)?;
-    Ok(len)
+    indices.check_fits(count, places)
+}
+
+/// Stores values at indices.
+///
+/// # Safety
+///
+/// There is room for so many elements at the address in the device's memory, borrowed for writing.
+unsafe fn scatter_bound<F: Form<Item: Element>, I: Form<Item: IndexNumber>>(
+    values: Bound<'_, F>,
+    indices: Bound<'_, I>,
+    (out, places): (u64, usize),
+) -> Result<()> {
+    const { assert_element_size::<F::Item>() };
+    let len = values.len();
+    let (source, indices) = (values.arguments(), indices.arguments());
+    match &values.device().backend {
+        Backend::Cpu => {
+            // SAFETY: the caller's; the sources are in host memory.
+            unsafe {
+                let out = std::slice::from_raw_parts_mut(out as *mut F::Item, places);
+                cpu::scatter::<F, I>(&source, &indices, len, out);
+            }
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let call = cuda::Call {
+                values: source,
+                indices,
+                len,
+                places,
+                out,
+            };
+            // SAFETY: the caller's; the sources are on this GPU.
+            unsafe { cuda::scatter_on::<F, I>(gpu, call) }
+        }
+    }
 }
 
 /// # Scatter and indices
@@ -101,52 +129,13 @@ impl Device {
         V: Source<Device, Item = T>,
         I: Source<Device, Item = N>,
     {
-        let mut binder = DeviceBinder::new(self);
-        let (len, places) = (check(&values, &indices, output.len())?, output.len());
-        let bound = (
-            values.bind(&mut binder)?,
-            indices.source().bind(&mut binder)?,
-        );
+        check(&values, &indices, output.len())?;
+        let call = Call::<Device>::on(self);
+        let (values, indices) = (call.bind(&values)?, call.bind(indices.source())?);
         self.check_owns(output)?;
-        let address = output.address_mut();
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.scatter_bound::<V::Form, I::Form>(bound, len, address, places) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of sources with `len` items in this device's memory, which stay
-    /// borrowed. There are so many places from the address on, borrowed for writing.
-    unsafe fn scatter_bound<F: Form<Item: Element>, I: Form<Item: IndexNumber>>(
-        &self,
-        (values, indices): (F::Arguments, I::Arguments),
-        len: usize,
-        out: u64,
-        places: usize,
-    ) -> Result<()> {
-        const { assert_element_size::<F::Item>() };
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                unsafe {
-                    let out = std::slice::from_raw_parts_mut(out as *mut F::Item, places);
-                    cpu::scatter::<F, I>(&values, &indices, len, out);
-                }
-                Ok(())
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let call = cuda::Call {
-                    values,
-                    indices,
-                    len,
-                    places,
-                    out,
-                };
-                // SAFETY: the caller's.
-                unsafe { cuda::scatter_on::<F, I>(gpu, call) }
-            }
-        }
+        let room = (output.address_mut(), output.len());
+        // SAFETY: the buffer is on this device, and borrowed for writing.
+        unsafe { scatter_bound(values, indices, room) }
     }
 
     /// Checks indices in a buffer, for any number of calls. Reads them once, and waits for the

@@ -1,15 +1,16 @@
 //! Search in sorted data: the bounds of many needles, and whether data is sorted.
 
 use super::collect::kernel::Collect;
+use super::collect::{collected, lying};
 use super::sort::{KeyMap, Kind, Order, Sortable};
 use crate::definitions::Definitions;
-use crate::device::DeviceBinder;
+use crate::device::{Call, OnDevice};
 use crate::engine::{Engine, RowPolicy};
 use crate::ops::Min;
 use crate::render::{Kernel, Kernels};
 use crate::source::{
-    Constant, ConstantArguments, Form, HostBinder, Index, Map, Slice, Source, Zip, ZipArguments,
-    index, map_with,
+    Constant, ConstantArguments, Form, Host, Index, Map, Slice, Source, Zip, ZipArguments, index,
+    map_with,
 };
 use crate::{Buffer, CudaType, Device, Function, Result};
 use std::marker::PhantomData;
@@ -145,7 +146,7 @@ pub fn lower_bound<K: Sortable>(
     needles: impl Source<Item = K>,
     order: Order,
 ) -> Result<Vec<u64>> {
-    bounds(sorted, needles, order, false)
+    bounds_on::<Host, K, _, _>(&Device::for_host_data()?, sorted, needles, order, false)?.into_vec()
 }
 
 /// For each needle how many of the sorted numbers come before it or are equal: the last place where
@@ -160,23 +161,24 @@ pub fn upper_bound<K: Sortable>(
     needles: impl Source<Item = K>,
     order: Order,
 ) -> Result<Vec<u64>> {
-    bounds(sorted, needles, order, true)
+    bounds_on::<Host, K, _, _>(&Device::for_host_data()?, sorted, needles, order, true)?.into_vec()
 }
 
-fn bounds<K: Sortable, S: Source<Item = K>, N: Source<Item = K>>(
+fn bounds_on<P: OnDevice, K: Sortable, S: Source<P, Item = K>, N: Source<P, Item = K>>(
+    device: &Device,
     sorted: S,
     needles: N,
     order: Order,
     equals: bool,
-) -> Result<Vec<u64>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, count) = (sorted.items()?, needles.items()?);
-    let sorted = (sorted.bind(&mut binder)?, len);
-    let needles = (needles.bind(&mut binder)?, count);
-    // SAFETY: the binder gave addresses on the device, and it and the sources outlive the call.
-    unsafe { device.bounds_bound::<K, S::Form, N::Form>(sorted, needles, order, equals) }?
-        .into_vec()
+) -> Result<Buffer<u64>> {
+    let call = Call::<P>::on(device);
+    let (sorted, needles) = (lying(call.bind(&sorted)?)?, call.bind(&needles)?);
+    // SAFETY: the numbers lie on the device, and are kept until the search has ended.
+    let bounds = unsafe {
+        needles
+            .into::<Bounds<K, N::Form>>(|needles| bounds_of(needles, sorted.place(), order, equals))
+    };
+    collected(bounds)
 }
 
 /// Whether no item comes before the one in front of it.
@@ -197,7 +199,8 @@ fn bounds<K: Sortable, S: Source<Item = K>, N: Source<Item = K>>(
 ///
 /// As [`collect`](crate::collect()).
 pub fn is_sorted<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<bool> {
-    Ok(sorted_until(&input, order)? == input.items()? as u64)
+    let until = sorted_until::<Host, K, _>(&Device::for_host_data()?, &input, order)?;
+    Ok(until == input.items()? as u64)
 }
 
 /// How many items, from the first on, are sorted: C++'s `is_sorted_until`. All of them, if that is
@@ -207,15 +210,20 @@ pub fn is_sorted<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Res
 ///
 /// As [`collect`](crate::collect()).
 pub fn is_sorted_until<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<u64> {
-    sorted_until(&input, order)
+    sorted_until::<Host, K, _>(&Device::for_host_data()?, &input, order)
 }
 
-fn sorted_until<K: Sortable, S: Source<Item = K>>(input: &S, order: Order) -> Result<u64> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.sorted_until_bound::<K, S::Form>(arguments, len, order) }
+fn sorted_until<P: OnDevice, K: Sortable, S: Source<P, Item = K>>(
+    device: &Device,
+    input: &S,
+    order: Order,
+) -> Result<u64> {
+    let call = Call::<P>::on(device);
+    // Kept until the answer is there.
+    let items = lying(call.bind(input)?)?;
+    let sorted: Sorted = [items.address(), items.len() as u64, order.flags().into()];
+    let ends = map_with::<EndAt<K>, _, _>(index(items.len().saturating_sub(1)), sorted);
+    Ok(device.reduce::<u64, Min>(ends)?.min(items.len() as u64))
 }
 
 /// # Search
@@ -247,7 +255,7 @@ impl Device {
         needles: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<Buffer<u64>> {
-        self.bounds(sorted, needles, order, false)
+        bounds_on::<Device, K, _, _>(self, sorted, needles, order, false)
     }
 
     /// For each needle how many of the sorted numbers come before it or are equal, in a new buffer;
@@ -258,7 +266,7 @@ impl Device {
         needles: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<Buffer<u64>> {
-        self.bounds(sorted, needles, order, true)
+        bounds_on::<Device, K, _, _>(self, sorted, needles, order, true)
     }
 
     /// Whether no item comes before the one in front of it; see [`is_sorted`]. Waits for the
@@ -268,7 +276,7 @@ impl Device {
         input: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<bool> {
-        Ok(self.sorted_until(&input, order)? == input.items()? as u64)
+        Ok(sorted_until::<Device, K, _>(self, &input, order)? == input.items()? as u64)
     }
 
     /// How many items, from the first on, are sorted; see [`is_sorted_until`]. Waits for the
@@ -278,69 +286,7 @@ impl Device {
         input: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<u64> {
-        self.sorted_until(&input, order)
-    }
-
-    fn bounds<K: Sortable, S: Source<Device, Item = K>, N: Source<Device, Item = K>>(
-        &self,
-        sorted: S,
-        needles: N,
-        order: Order,
-        equals: bool,
-    ) -> Result<Buffer<u64>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, count) = (sorted.items()?, needles.items()?);
-        let sorted = (sorted.bind(&mut binder)?, len);
-        let needles = (needles.bind(&mut binder)?, count);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.bounds_bound::<K, S::Form, N::Form>(sorted, needles, order, equals) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of sources in this device's memory, with so many items, which stay
-    /// borrowed.
-    unsafe fn bounds_bound<K: Sortable, S: Form<Item = K>, N: Form<Item = K>>(
-        &self,
-        (sorted, len): (S::Arguments, usize),
-        (needles, count): (N::Arguments, usize),
-        order: Order,
-        equals: bool,
-    ) -> Result<Buffer<u64>> {
-        // SAFETY: the caller's. The buffer is kept until the search is enqueued.
-        unsafe {
-            let (address, _collected) = self.lying::<K, S>(sorted, len)?;
-            let arguments = bounds_of(needles, (address, len), order, equals);
-            self.collect_bound::<u64, Bounds<K, N>>(arguments, count)
-        }
-    }
-
-    fn sorted_until<K: Sortable, S: Source<Device, Item = K>>(
-        &self,
-        input: &S,
-        order: Order,
-    ) -> Result<u64> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.sorted_until_bound::<K, S::Form>(arguments, len, order) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn sorted_until_bound<K: Sortable, F: Form<Item = K>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        order: Order,
-    ) -> Result<u64> {
-        // SAFETY: the caller's. The buffer is kept until the answer is there.
-        let (address, _collected) = unsafe { self.lying::<K, F>(arguments, len) }?;
-        let sorted: Sorted = [address, len as u64, order.flags().into()];
-        let ends = map_with::<EndAt<K>, _, _>(index(len.saturating_sub(1)), sorted);
-        Ok(self.reduce::<u64, Min>(ends)?.min(len as u64))
+        sorted_until::<Device, K, _>(self, &input, order)
     }
 }
 

@@ -27,9 +27,9 @@ pub(super) const LONG: usize = 1 << 17;
 const WINDOW: usize = 1 << 11;
 
 /// The bounds of segments.
-pub(super) struct Bounds<'a, C: Cut> {
-    pub(super) arguments: &'a C::Arguments,
-    pub(super) count: usize,
+pub(crate) struct Bounds<'a, C: Cut> {
+    arguments: &'a C::Arguments,
+    pub(crate) count: usize,
 }
 
 impl<C: Cut> Bounds<'_, C> {
@@ -42,7 +42,7 @@ impl<C: Cut> Bounds<'_, C> {
 
     /// Where segment `i` starts.
     #[inline(always)]
-    pub(super) fn start(&self, i: usize) -> usize {
+    pub(crate) fn start(&self, i: usize) -> usize {
         assert!(i <= self.count);
         // SAFETY: there are so many; the rest `new` was promised.
         unsafe { C::bound(self.arguments, i) }
@@ -50,7 +50,7 @@ impl<C: Cut> Bounds<'_, C> {
 
     /// The items of segment `i`. Unchecked offsets may fall.
     #[inline(always)]
-    pub(super) fn items(&self, i: usize) -> Range<usize> {
+    pub(crate) fn items(&self, i: usize) -> Range<usize> {
         let (start, end) = (self.start(i), self.start(i + 1));
         start..end.max(start)
     }

@@ -1,5 +1,6 @@
 //! Segments: reductions of many parts of one source at once.
 
+mod bound;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
@@ -10,6 +11,8 @@ mod ranges;
 pub(crate) mod scan;
 mod segments;
 
+pub(crate) use bound::BoundSegments;
+pub(crate) use cpu::Bounds;
 pub use expand::{decode, decode_into, offsets_from_ids, offsets_from_lengths, segment_ids};
 pub use keys::{reduce_by_key, reduce_by_key_with, scan_by_key, scan_by_key_with};
 pub use ranges::Ranges;
@@ -18,10 +21,9 @@ pub use scan::{segmented_scan, segmented_scan_in_place, segmented_scan_into};
 pub use segments::{CountedArguments, Cut, OffsetsArguments, RowsArguments};
 pub use segments::{CountedStartsOf, Offset, Offsets, OffsetsOf, Rows, Segments, Starts, StartsOf};
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Monoid, Result};
 
 /// The fold of each segment of `input`, and the identity for those that are empty.
@@ -56,7 +58,7 @@ pub fn segmented_reduce<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,
     segments: impl Segments,
 ) -> Result<Vec<T>> {
-    reduce_host::<T, Op, _, _>(input, segments, None)
+    reduce_on::<Host, T, Op, _, _>(&Device::for_host_data()?, input, segments, None)?.into_vec()
 }
 
 /// The fold of `init` and each segment of `input`: bit for bit what
@@ -79,24 +81,61 @@ pub fn segmented_reduce_from<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,
     segments: impl Segments,
 ) -> Result<Vec<T>> {
-    reduce_host::<T, Op, _, _>(input, segments, Some(init))
+    reduce_on::<Host, T, Op, _, _>(&Device::for_host_data()?, input, segments, Some(init))?
+        .into_vec()
 }
 
-fn reduce_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
+pub(crate) fn reduce_on<P, T, Op, S, G>(
+    device: &Device,
     input: S,
     segments: G,
     init: Option<T>,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let len = input.items()?;
-    let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
-    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
-    // the call.
-    let buffer = unsafe {
-        device.segmented_bound::<T, Op, S::Form, G::Cut>(bound, (len, segments.count()), init)
-    };
-    buffer?.into_vec()
+) -> Result<Buffer<T>>
+where
+    P: OnDevice,
+    T: Element,
+    Op: Monoid<T>,
+    S: Source<P, Item = T>,
+    G: Segments<P>,
+{
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    let segments = BoundSegments::of(&call, &segments, input.len())?;
+    reduce_bound::<T, Op, _, _>(input, segments, init)
+}
+
+fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    input: Bound<'_, F>,
+    segments: BoundSegments<'_, C>,
+    init: Option<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    let device = input.device();
+    match &device.backend {
+        Backend::Cpu => {
+            let bounds = segments.bounds();
+            let folds = input.with_items(|items| cpu::reduce::<T, Op, C>(items, &bounds, init));
+            device.upload_vec(folds?)
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let mut folds = Buffer::<T>::reserve(device, segments.count())?;
+            let call = cuda::Call {
+                source: input.arguments(),
+                segments: segments.arguments(),
+                len: input.len(),
+                count: segments.count(),
+                out: folds.address_mut(),
+            };
+            // SAFETY: the source and the segments are on this GPU. The buffer has room for all
+            // results, and all are written.
+            unsafe {
+                cuda::reduce_on::<T, Op, F, C>(gpu, call, init)?;
+                folds.set_len(segments.count());
+            }
+            Ok(folds)
+        }
+    }
 }
 
 /// # Segments
@@ -122,7 +161,7 @@ impl Device {
         input: impl Source<Device, Item = T>,
         segments: impl Segments<Device>,
     ) -> Result<Buffer<T>> {
-        self.segmented_source::<T, Op, _, _>(input, segments, None)
+        reduce_on::<Device, T, Op, _, _>(self, input, segments, None)
     }
 
     /// The fold of `init` and each segment of `input`; see
@@ -133,69 +172,6 @@ impl Device {
         input: impl Source<Device, Item = T>,
         segments: impl Segments<Device>,
     ) -> Result<Buffer<T>> {
-        self.segmented_source::<T, Op, _, _>(input, segments, Some(init))
-    }
-
-    fn segmented_source<T, Op, S, G>(
-        &self,
-        input: S,
-        segments: G,
-        init: Option<T>,
-    ) -> Result<Buffer<T>>
-    where
-        T: Element,
-        Op: Monoid<T>,
-        S: Source<Device, Item = T>,
-        G: Segments<Device>,
-    {
-        let mut binder = DeviceBinder::new(self);
-        let len = input.items()?;
-        let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe {
-            self.segmented_bound::<T, Op, S::Form, G::Cut>(bound, (len, segments.count()), init)
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source with `len` items, and of `count` segments of so many
-    /// items, all in this device's memory, which stays borrowed.
-    unsafe fn segmented_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
-        &self,
-        (source, segments): (F::Arguments, C::Arguments),
-        (len, count): (usize, usize),
-        init: Option<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                let folds = unsafe {
-                    let bounds = cpu::Bounds::<C>::new(&segments, count);
-                    Items::with::<F, _>(&source, len, |items| {
-                        cpu::reduce::<T, Op, C>(items, &bounds, init)
-                    })
-                };
-                self.upload_vec(folds?)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let mut folds = Buffer::<T>::reserve(self, count)?;
-                let call = cuda::Call {
-                    source,
-                    segments,
-                    len,
-                    count,
-                    out: folds.address_mut(),
-                };
-                // SAFETY: the caller's. The buffer has room for all results, and all are written.
-                unsafe {
-                    cuda::reduce_on::<T, Op, F, C>(gpu, call, init)?;
-                    folds.set_len(count);
-                }
-                Ok(folds)
-            }
-        }
+        reduce_on::<Device, T, Op, _, _>(self, input, segments, Some(init))
     }
 }

@@ -1,7 +1,8 @@
 //! Where segments lie.
 
 use crate::source::{
-    Form, Host, HostBinder, Place, Slice, SliceArguments, Source, index, map, sealed, zip3,
+    ByReference, Form, Host, HostBinder, Place, Slice, SliceArguments, Source, index, map, sealed,
+    zip3,
 };
 use crate::{Buffer, Device, Element, Error, Result, function, monoid};
 use rayon::prelude::*;
@@ -30,6 +31,23 @@ pub trait Segments<P: Place = Host> {
         binder: &mut P::Binder<'a>,
         items: usize,
     ) -> Result<<Self::Cut as Cut>::Arguments>;
+}
+
+/// Segments that several calls take.
+impl<P: Place, G: Segments<P>> Segments<P> for ByReference<'_, G> {
+    type Cut = G::Cut;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn bind<'a>(
+        &'a self,
+        binder: &mut P::Binder<'a>,
+        items: usize,
+    ) -> Result<<G::Cut as Cut>::Arguments> {
+        self.0.bind(binder, items)
+    }
 }
 
 /// How segments are given, as a type without data.

@@ -1,7 +1,7 @@
 //! Segmented sort on the CPU: segments are shared out among the threads, and all threads sort a
 //! long one.
 
-use crate::primitives::segmented::Cut;
+use crate::primitives::segmented::{Bounds, Cut};
 use crate::primitives::sort::{KeyMap, Sortable, cpu as sorting};
 use crate::{Error, Result};
 use rayon::prelude::*;
@@ -18,18 +18,13 @@ pub(super) fn places(len: usize) -> Result<Vec<u64>> {
 }
 
 /// Sorts each segment, and writes where the items stood.
-///
-/// # Safety
-///
-/// The arguments are of `count` segments of as many items as there are keys, in host memory.
-pub(super) unsafe fn sort<K: Sortable, C: Cut>(
+pub(super) fn sort<K: Sortable, C: Cut>(
     keys: &mut [K],
     places: Option<&mut [u64]>,
-    (segments, count): (&C::Arguments, usize),
+    segments: &Bounds<'_, C>,
     map: KeyMap<K::Bits>,
 ) -> Result<()> {
-    // SAFETY: the caller's.
-    let bounds = || (0..=count).map(|i| unsafe { C::bound(segments, i) });
+    let bounds = || (0..=segments.count).map(|i| segments.start(i));
     let parts = cut(keys, bounds());
     let Some(places) = places else {
         return parts

@@ -5,12 +5,13 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 
-use super::segmented::{Cut, Segments};
+use super::collect::collected;
+use super::segmented::{BoundSegments, Cut, Segments};
 use super::sort::{Order, Sortable};
 #[cfg(doc)]
 use crate::Error;
-use crate::device::{Backend, DeviceBinder};
-use crate::source::{HostBinder, Source};
+use crate::device::{Backend, Call, OnDevice};
+use crate::source::{Host, Source};
 use crate::{Buffer, Device, Result};
 
 /// The items of a source, with each segment sorted by itself. Equal items of a segment stay in
@@ -41,7 +42,9 @@ pub fn segmented_sort<K: Sortable>(
     segments: impl Segments,
     order: Order,
 ) -> Result<Vec<K>> {
-    Ok(sort_host(input, segments, order, false)?.0)
+    sort_on::<Host, K, _, _>(&Device::for_host_data()?, input, segments, order, false)?
+        .0
+        .into_vec()
 }
 
 /// For each item of [`segmented_sort`], where it stood in its segment, counted from 0: of the rows
@@ -64,31 +67,60 @@ pub fn segmented_argsort<K: Sortable>(
     segments: impl Segments,
     order: Order,
 ) -> Result<Vec<u64>> {
-    Ok(sort_host(input, segments, order, true)?.1)
+    sort_on::<Host, K, _, _>(&Device::for_host_data()?, input, segments, order, true)?
+        .1
+        .into_vec()
 }
 
-fn sort_host<K: Sortable, S: Source<Item = K>, G: Segments>(
+/// The sorted items, and where they stood if that is wanted.
+fn sort_on<P: OnDevice, K: Sortable, S: Source<P, Item = K>, G: Segments<P>>(
+    device: &Device,
     input: S,
     segments: G,
     order: Order,
     with_places: bool,
-) -> Result<(Vec<K>, Vec<u64>)> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let len = input.items()?;
-    let bound = segments.bind(&mut binder, len)?;
-    let arguments = input.bind(&mut binder)?;
-    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
-    // the call.
-    unsafe {
-        let mut keys = device.collect_bound::<K, S::Form>(arguments, len)?;
-        let places = device.segmented_sort_bound::<K, G::Cut>(
-            (bound, segments.count()),
-            order,
-            &mut keys,
-            with_places,
-        )?;
-        Ok((keys.into_vec()?, places.into_vec()?))
+) -> Result<(Buffer<K>, Buffer<u64>)> {
+    let call = Call::<P>::on(device);
+    let segments = BoundSegments::of(&call, &segments, input.items()?)?;
+    let mut keys = collected(call.bind(&input)?)?;
+    let places = sort_bound(segments, order, &mut keys, with_places)?;
+    Ok((keys, places))
+}
+
+fn sort_bound<K: Sortable, C: Cut>(
+    segments: BoundSegments<'_, C>,
+    order: Order,
+    keys: &mut Buffer<K>,
+    with_places: bool,
+) -> Result<Buffer<u64>> {
+    let device = keys.device.clone();
+    let room = if with_places { keys.len() } else { 0 };
+    match &device.backend {
+        Backend::Cpu => {
+            let mut places = cpu::places(room)?;
+            let (keys, to) = (keys.as_host_mut(), with_places.then_some(&mut places[..]));
+            cpu::sort(keys, to, &segments.bounds(), K::key_map(order))?;
+            device.upload_vec(places)
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let mut places = Buffer::<u64>::reserve(&device, room)?;
+            let call = cuda::Call {
+                segments: segments.arguments(),
+                count: segments.count(),
+                keys: keys.address_mut(),
+                places: if with_places { places.address_mut() } else { 0 },
+                len: keys.len(),
+                order,
+            };
+            // SAFETY: the keys and the segments are on this GPU. There is room for all places, and
+            // all are written.
+            unsafe {
+                cuda::sort_on::<K, C>(gpu, call)?;
+                places.set_len(room);
+            }
+            Ok(places)
+        }
     }
 }
 
@@ -127,7 +159,7 @@ impl Device {
         segments: impl Segments<Device>,
         order: Order,
     ) -> Result<Buffer<K>> {
-        Ok(self.segmented_sort_of(input, segments, order, false)?.0)
+        Ok(sort_on::<Device, K, _, _>(self, input, segments, order, false)?.0)
     }
 
     /// Sorts each segment of `data`.
@@ -138,10 +170,9 @@ impl Device {
         order: Order,
     ) -> Result<()> {
         self.check_owns(data)?;
-        let mut binder = DeviceBinder::new(self);
-        let bound = (segments.bind(&mut binder, data.len())?, segments.count());
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.segmented_sort_bound::<K, G::Cut>(bound, order, data, false) }?;
+        let call = Call::<Device>::on(self);
+        let segments = BoundSegments::of(&call, &segments, data.len())?;
+        sort_bound(segments, order, data, false)?;
         Ok(())
     }
 
@@ -153,71 +184,6 @@ impl Device {
         segments: impl Segments<Device>,
         order: Order,
     ) -> Result<Buffer<u64>> {
-        Ok(self.segmented_sort_of(input, segments, order, true)?.1)
-    }
-
-    fn segmented_sort_of<K: Sortable, S: Source<Device, Item = K>, G: Segments<Device>>(
-        &self,
-        input: S,
-        segments: G,
-        order: Order,
-        with_places: bool,
-    ) -> Result<(Buffer<K>, Buffer<u64>)> {
-        let mut binder = DeviceBinder::new(self);
-        let len = input.items()?;
-        let bound = (segments.bind(&mut binder, len)?, segments.count());
-        let arguments = input.bind(&mut binder)?;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe {
-            let mut keys = self.collect_bound::<K, S::Form>(arguments, len)?;
-            let places =
-                self.segmented_sort_bound::<K, G::Cut>(bound, order, &mut keys, with_places)?;
-            Ok((keys, places))
-        }
-    }
-
-    /// Sorts each segment of a buffer. Gives the places, if they are wanted.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of so many segments of the buffer's items, in this device's memory,
-    /// which stays borrowed.
-    unsafe fn segmented_sort_bound<K: Sortable, C: Cut>(
-        &self,
-        (segments, count): (C::Arguments, usize),
-        order: Order,
-        keys: &mut Buffer<K>,
-        with_places: bool,
-    ) -> Result<Buffer<u64>> {
-        let len = keys.len();
-        match &self.backend {
-            Backend::Cpu => {
-                let mut places = cpu::places(if with_places { len } else { 0 })?;
-                let map = K::key_map(order);
-                let to = with_places.then_some(&mut places[..]);
-                // SAFETY: the caller's.
-                unsafe { cpu::sort::<K, C>(keys.as_host_mut(), to, (&segments, count), map) }?;
-                self.upload_vec(places)
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let room = if with_places { len } else { 0 };
-                let mut places = Buffer::<u64>::reserve(self, room)?;
-                let call = cuda::Call {
-                    segments,
-                    count,
-                    keys: keys.address_mut(),
-                    places: if with_places { places.address_mut() } else { 0 },
-                    len,
-                    order,
-                };
-                // SAFETY: the caller's. There is room for all places, and all are written.
-                unsafe {
-                    cuda::sort_on::<K, C>(gpu, call)?;
-                    places.set_len(room);
-                }
-                Ok(places)
-            }
-        }
+        Ok(sort_on::<Device, K, _, _>(self, input, segments, order, true)?.1)
     }
 }

@@ -21,12 +21,9 @@ pub use slices::{
 };
 pub use unique::{Runs, runs, runs_by, unique, unique_by};
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{
-    Feeds, Flagged, FlaggedItems, Form, HostBinder, Slice, SliceArguments, Source, flagged,
-};
+use crate::source::{Feeds, Flagged, Form, Host, Slice, SliceArguments, Source, flagged};
 use crate::{Buffer, Device, Element, Error, Function, Result};
 use kernel::{Kept, Outputs};
 
@@ -115,7 +112,7 @@ where
     T: Element + Feeds<P::Input>,
     P: Function<Output = bool>,
 {
-    select_host(flagged::<P, _>(input))
+    select_on::<Host, T, _>(&Device::for_host_data()?, flagged::<P, _>(input))?.into_vec()
 }
 
 /// The first part of every pair whose second part is true, in their order.
@@ -158,15 +155,94 @@ where
 ///
 /// As [`select`].
 pub fn select_flagged<T: Element>(input: impl Source<Item = (T, bool)>) -> Result<Vec<T>> {
-    select_host(input)
+    select_on::<Host, T, _>(&Device::for_host_data()?, input)?.into_vec()
 }
 
-fn select_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.select_bound::<T, S::Form>(arguments, len) }?.into_vec()
+fn select_on<P: OnDevice, T: Element, S: Source<P, Item = (T, bool)>>(
+    device: &Device,
+    input: S,
+) -> Result<Buffer<T>> {
+    let call = Call::<P>::on(device);
+    Ok(store_new::<T, _, Kept>(call.bind(&input)?)?.kept)
+}
+
+/// Stores what `O` names in new buffers. On the CPU they grow. On a GPU there is room for all
+/// items, or for those that were counted.
+fn store_new<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+    input: Bound<'_, F>,
+) -> Result<New<T>> {
+    const { assert_element_size::<T>() };
+    let device = input.device();
+    match &device.backend {
+        Backend::Cpu => {
+            let stored = input.with_flagged_items(cpu::select_new::<T, O>)?;
+            Ok(New {
+                kept: Buffer::of_host(device, stored.kept),
+                others: Buffer::of_host(device, stored.others),
+                places: Buffer::of_host(device, stored.places),
+                lengths: Buffer::of_host(device, stored.lengths),
+            })
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(_) => {
+            let len = input.len();
+            let (mut new, kept, others) = match New::reserve::<O>(device, len, len) {
+                Ok(new) => (new, len, len),
+                Err(Error::OutOfMemory { .. }) => {
+                    // Without room anywhere a select counts.
+                    let nowhere = Targets::default();
+                    // SAFETY: nothing is stored.
+                    let kept = unsafe { store::<T, F, O>(input, nowhere, false) }?;
+                    let others = len - kept;
+                    (New::reserve::<O>(device, kept, others)?, kept, others)
+                }
+                Err(error) => return Err(error),
+            };
+            let targets = Targets {
+                kept: Target::reserved(&mut new.kept, if O::KEPT { kept } else { 0 }),
+                others: Target::reserved(&mut new.others, if O::OTHERS { others } else { 0 }),
+                places: Target::reserved(&mut new.places, if O::PLACES { kept } else { 0 }),
+                lengths: Target::reserved(
+                    &mut new.lengths,
+                    if O::KEPT && O::PLACES { kept } else { 0 },
+                ),
+            };
+            // SAFETY: there is room for what is stored, and the select writes as many as it counts.
+            unsafe {
+                let count = store::<T, F, O>(input, targets, false)?;
+                new.kept.set_len(count.min(targets.kept.room));
+                new.others.set_len((len - count).min(targets.others.room));
+                new.places.set_len(count.min(targets.places.room));
+                new.lengths.set_len(count.min(targets.lengths.room));
+            }
+            Ok(new)
+        }
+    }
+}
+
+/// Stores what `O` names, as far as there is room, and returns how many flags are set. `in_place`
+/// says that the items are read from where they are stored.
+///
+/// # Safety
+///
+/// The targets are in the device's memory, and borrowed for writing.
+unsafe fn store<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
+    input: Bound<'_, F>,
+    targets: Targets,
+    in_place: bool,
+) -> Result<usize> {
+    const { assert_element_size::<T>() };
+    match &input.device().backend {
+        Backend::Cpu => Ok(input.with_flagged_items(|items| {
+            // SAFETY: the caller's.
+            unsafe { cpu::select::<T, O>(items, targets, in_place) }
+        })),
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU; the rest is the caller's.
+        Backend::Cuda(gpu) => unsafe {
+            gpu.select::<T, F, O>(input.arguments(), input.len(), targets)
+        },
+    }
 }
 
 /// # Select
@@ -238,7 +314,7 @@ impl Device {
         T: Element + Feeds<P::Input>,
         P: Function<Output = bool>,
     {
-        self.select_source(flagged::<P, _>(input))
+        select_on::<Device, T, _>(self, flagged::<P, _>(input))
     }
 
     /// The first parts of the pairs whose second part is true, in a new buffer of their number; see
@@ -247,7 +323,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = (T, bool)>,
     ) -> Result<Buffer<T>> {
-        self.select_source(input)
+        select_on::<Device, T, _>(self, input)
     }
 
     /// Writes the items that `P` keeps to the front of `output`, and returns their number. What
@@ -291,99 +367,11 @@ impl Device {
         };
         // SAFETY: the buffer is borrowed for writing. Item `i` is element `i` alone.
         let count = unsafe {
-            self.store::<T, Flagged<P, Slice<T>>, Kept>(arguments, data.len(), targets, true)
+            let input = Bound::<Flagged<P, Slice<T>>>::new(self, arguments, data.len());
+            store::<T, _, Kept>(input, targets, true)
         }?;
         data.truncate(count);
         Ok(count)
-    }
-
-    fn select_source<T: Element, S: Source<Device, Item = (T, bool)>>(
-        &self,
-        input: S,
-    ) -> Result<Buffer<T>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.select_bound::<T, S::Form>(arguments, len) }
-    }
-
-    /// Selects into a new buffer.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn select_bound<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<Buffer<T>> {
-        // SAFETY: the caller's.
-        Ok(unsafe { self.store_new::<T, F, Kept>(arguments, len) }?.kept)
-    }
-
-    /// Stores what `O` names in new buffers. On the CPU they grow. On a GPU there is
-    /// room for all items, or for those that were counted.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn store_new<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<New<T>> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                let stored = unsafe {
-                    FlaggedItems::with::<F, _>(&arguments, len, cpu::select_new::<T, O>)
-                }?;
-                Ok(New {
-                    kept: Buffer::of_host(self, stored.kept),
-                    others: Buffer::of_host(self, stored.others),
-                    places: Buffer::of_host(self, stored.places),
-                    lengths: Buffer::of_host(self, stored.lengths),
-                })
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => {
-                let (mut new, kept, others) = match New::reserve::<O>(self, len, len) {
-                    Ok(new) => (new, len, len),
-                    Err(Error::OutOfMemory { .. }) => {
-                        // Without room anywhere a select counts.
-                        let nowhere = Targets::default();
-                        // SAFETY: the caller's.
-                        let kept =
-                            unsafe { self.store::<T, F, O>(arguments, len, nowhere, false) }?;
-                        let others = len - kept;
-                        (New::reserve::<O>(self, kept, others)?, kept, others)
-                    }
-                    Err(error) => return Err(error),
-                };
-                let targets = Targets {
-                    kept: Target::reserved(&mut new.kept, if O::KEPT { kept } else { 0 }),
-                    others: Target::reserved(&mut new.others, if O::OTHERS { others } else { 0 }),
-                    places: Target::reserved(&mut new.places, if O::PLACES { kept } else { 0 }),
-                    lengths: Target::reserved(
-                        &mut new.lengths,
-                        if O::KEPT && O::PLACES { kept } else { 0 },
-                    ),
-                };
-                // SAFETY: the caller's. There is room for what is stored, and the select writes as
-                // many as it counts.
-                unsafe {
-                    let count = self.store::<T, F, O>(arguments, len, targets, false)?;
-                    new.kept.set_len(count.min(targets.kept.room));
-                    new.others.set_len((len - count).min(targets.others.room));
-                    new.places.set_len(count.min(targets.places.room));
-                    new.lengths.set_len(count.min(targets.lengths.room));
-                }
-                Ok(new)
-            }
-        }
     }
 
     fn select_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
@@ -391,46 +379,17 @@ impl Device {
         input: S,
         output: &mut Buffer<T>,
     ) -> Result<usize> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
         self.check_owns(output)?;
         let targets = Targets {
             kept: Target::of(output),
             ..Targets::default()
         };
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
-        // the output for writing.
-        let count = unsafe { self.store::<T, S::Form, Kept>(arguments, len, targets, false) }?;
+        // SAFETY: the output is on this device, and borrowed for writing.
+        let count = unsafe { store::<T, _, Kept>(input, targets, false) }?;
         check_room(count, output.len())?;
         Ok(count)
-    }
-
-    /// Stores what `O` names, as far as there is room, and returns how many flags are set.
-    /// `in_place` says that the items are read from where they are stored.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed. The targets are there too, and borrowed for writing.
-    unsafe fn store<T: Element, F: Form<Item = (T, bool)>, O: Outputs>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        targets: Targets,
-        in_place: bool,
-    ) -> Result<usize> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            // SAFETY: the caller's.
-            Backend::Cpu => Ok(unsafe {
-                FlaggedItems::with::<F, _>(&arguments, len, |items| {
-                    cpu::select::<T, O>(items, targets, in_place)
-                })
-            }),
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe { gpu.select::<T, F, O>(arguments, len, targets) },
-        }
     }
 }
 

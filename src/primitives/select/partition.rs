@@ -1,13 +1,12 @@
 //! Partition: the items that a predicate keeps, and the others.
 
 use super::kernel::Sides;
-use super::{Target, Targets, check_room, cpu};
+use super::{Target, Targets, check_room, cpu, store, store_new};
 #[cfg(doc)]
 use crate::Error;
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
-use crate::source::{Feeds, FlaggedItems, Form, HostBinder, Source, flagged};
+use crate::source::{Feeds, Form, Host, Source, flagged};
 use crate::{Buffer, Device, Element, Function, Result};
 
 /// The items that the predicate `P` keeps, and the others, both in their order.
@@ -63,12 +62,41 @@ pub fn partition_flagged<T: Element>(
 }
 
 fn partition_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<(Vec<T>, Vec<T>)> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    let (kept, others) = unsafe { device.partition_bound::<T, S::Form>(arguments, len) }?;
+    let (kept, others) = partition_on::<Host, T, _>(&Device::for_host_data()?, input)?;
     Ok((kept.into_vec()?, others.into_vec()?))
+}
+
+fn partition_on<P: OnDevice, T: Element, S: Source<P, Item = (T, bool)>>(
+    device: &Device,
+    input: S,
+) -> Result<(Buffer<T>, Buffer<T>)> {
+    let call = Call::<P>::on(device);
+    let new = store_new::<T, _, Sides>(call.bind(&input)?)?;
+    Ok((new.kept, new.others))
+}
+
+/// Stores the items that have a flag from an address on, and the others behind them. Returns how
+/// many flags are set.
+///
+/// # Safety
+///
+/// There is room for all items at the address in the device's memory, borrowed for writing.
+unsafe fn store_joined<T: Element, F: Form<Item = (T, bool)>>(
+    input: Bound<'_, F>,
+    address: u64,
+) -> Result<usize> {
+    const { assert_element_size::<T>() };
+    match &input.device().backend {
+        Backend::Cpu => Ok(input.with_flagged_items(|items| {
+            // SAFETY: the caller's.
+            unsafe { cpu::partition_joined(items, address as *mut T) }
+        })),
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU; the rest is the caller's.
+        Backend::Cuda(gpu) => unsafe {
+            gpu.partition_joined::<T, F>(input.arguments(), input.len(), address)
+        },
+    }
 }
 
 /// # Partition
@@ -116,7 +144,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = (T, bool)>,
     ) -> Result<(Buffer<T>, Buffer<T>)> {
-        self.partition_source(input)
+        partition_on::<Device, T, _>(self, input)
     }
 
     /// Writes the items that `P` keeps to the front of `kept`, the others to the front of `others`,
@@ -253,14 +281,13 @@ impl Device {
         &self,
         input: S,
     ) -> Result<(Buffer<T>, usize)> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        let mut output = Buffer::reserve(self, len)?;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
-        // output has room for all items, and all of them are written.
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
+        let mut output = Buffer::reserve(self, input.len())?;
+        // SAFETY: the output has room for all items, and all of them are written.
         unsafe {
-            let count = self.store_joined::<T, S::Form>(arguments, len, output.address_mut())?;
-            output.set_len(len);
+            let count = store_joined(input, output.address_mut())?;
+            output.set_len(input.len());
             Ok((output, count))
         }
     }
@@ -270,65 +297,12 @@ impl Device {
         input: S,
         output: &mut Buffer<T>,
     ) -> Result<usize> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
         self.check_owns(output)?;
-        check_room(len, output.len())?;
-        // SAFETY: as in `partition_joined_source`; the output is borrowed for writing.
-        unsafe { self.store_joined::<T, S::Form>(arguments, len, output.address_mut()) }
-    }
-
-    /// Stores the items that have a flag from an address on, and the others behind them. Returns
-    /// how many flags are set.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed. There is room for as many at the address, borrowed for writing.
-    unsafe fn store_joined<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        address: u64,
-    ) -> Result<usize> {
-        const { assert_element_size::<T>() };
-        match &self.backend {
-            // SAFETY: the caller's.
-            Backend::Cpu => Ok(unsafe {
-                FlaggedItems::with::<F, _>(&arguments, len, |items| {
-                    cpu::partition_joined(items, address as *mut T)
-                })
-            }),
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe { gpu.partition_joined::<T, F>(arguments, len, address) },
-        }
-    }
-
-    fn partition_source<T: Element, S: Source<Device, Item = (T, bool)>>(
-        &self,
-        input: S,
-    ) -> Result<(Buffer<T>, Buffer<T>)> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.partition_bound::<T, S::Form>(arguments, len) }
-    }
-
-    /// Partitions into new buffers.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    pub(super) unsafe fn partition_bound<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<(Buffer<T>, Buffer<T>)> {
-        // SAFETY: the caller's.
-        let new = unsafe { self.store_new::<T, F, Sides>(arguments, len) }?;
-        Ok((new.kept, new.others))
+        check_room(input.len(), output.len())?;
+        // SAFETY: the output has room for all items, and is borrowed for writing.
+        unsafe { store_joined(input, output.address_mut()) }
     }
 
     fn partition_source_into<T: Element, S: Source<Device, Item = (T, bool)>>(
@@ -337,8 +311,8 @@ impl Device {
         kept: &mut Buffer<T>,
         others: &mut Buffer<T>,
     ) -> Result<usize> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
         self.check_owns(kept)?;
         self.check_owns(others)?;
         let targets = Targets {
@@ -346,11 +320,10 @@ impl Device {
             others: Target::of(others),
             ..Targets::default()
         };
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
-        // the outputs for writing.
-        let count = unsafe { self.store::<T, S::Form, Sides>(arguments, len, targets, false) }?;
+        // SAFETY: the outputs are on this device, and borrowed for writing.
+        let count = unsafe { store::<T, _, Sides>(input, targets, false) }?;
         check_room(count, kept.len())?;
-        check_room(len - count, others.len())?;
+        check_room(input.len() - count, others.len())?;
         Ok(count)
     }
 }

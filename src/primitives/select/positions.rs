@@ -3,10 +3,9 @@
 use super::kernel::Kept;
 #[cfg(feature = "cuda")]
 use super::kernel::Places;
-use super::{Target, Targets, check_room};
-use crate::device::Backend;
-use crate::device::DeviceBinder;
-use crate::source::{Form, HostBinder, Index, IndexArguments, Source, Zip, ZipArguments};
+use super::{Target, Targets, check_room, store, store_new};
+use crate::device::{Backend, Bound, Call, OnDevice};
+use crate::source::{Form, Host, Index, IndexArguments, Source, Zip, ZipArguments};
 use crate::{Buffer, Device, Result};
 
 /// The positions of what is true, in their order: NumPy's `flatnonzero`.
@@ -32,15 +31,52 @@ use crate::{Buffer, Device, Result};
 ///
 /// As [`select`](crate::select()).
 pub fn positions(flags: impl Source<Item = bool>) -> Result<Vec<u64>> {
-    positions_host(flags)
+    positions_on::<Host, _>(&Device::for_host_data()?, flags)?.into_vec()
 }
 
-fn positions_host<S: Source<Item = bool>>(flags: S) -> Result<Vec<u64>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (flags.items()?, flags.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.positions_bound::<S::Form>(arguments, len) }?.into_vec()
+fn positions_on<P: OnDevice, S: Source<P, Item = bool>>(
+    device: &Device,
+    flags: S,
+) -> Result<Buffer<u64>> {
+    let call = Call::<P>::on(device);
+    positions_of(call.bind(&flags)?)
+}
+
+pub(super) fn positions_of<B: Form<Item = bool>>(flags: Bound<'_, B>) -> Result<Buffer<u64>> {
+    let source = indexed(flags);
+    match &flags.device().backend {
+        // There an item is its own position.
+        Backend::Cpu => Ok(store_new::<u64, _, Kept>(source)?.kept),
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(_) => Ok(store_new::<u64, _, Places>(source)?.places),
+    }
+}
+
+/// Stores the positions, as far as there is room, and returns how many flags are set.
+///
+/// # Safety
+///
+/// The target is in the device's memory, and borrowed for writing.
+pub(super) unsafe fn store_positions_of<B: Form<Item = bool>>(
+    flags: Bound<'_, B>,
+    target: Target,
+) -> Result<usize> {
+    let source = indexed(flags);
+    let mut targets = Targets::default();
+    match &flags.device().backend {
+        // There an item is its own position.
+        Backend::Cpu => {
+            targets.kept = target;
+            // SAFETY: the caller's.
+            unsafe { store::<u64, _, Kept>(source, targets, false) }
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(_) => {
+            targets.places = target;
+            // SAFETY: the caller's.
+            unsafe { store::<u64, _, Places>(source, targets, false) }
+        }
+    }
 }
 
 /// # Positions
@@ -58,7 +94,7 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     pub fn positions(&self, flags: impl Source<Device, Item = bool>) -> Result<Buffer<u64>> {
-        self.positions_source(flags)
+        positions_on::<Device, _>(self, flags)
     }
 
     /// Writes the positions of what is true to the front of `output`, and returns their number.
@@ -75,84 +111,25 @@ impl Device {
         self.positions_source_into(flags, output)
     }
 
-    fn positions_source<S: Source<Device, Item = bool>>(&self, flags: S) -> Result<Buffer<u64>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (flags.items()?, flags.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.positions_bound::<S::Form>(arguments, len) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    pub(super) unsafe fn positions_bound<B: Form<Item = bool>>(
-        &self,
-        flags: B::Arguments,
-        len: usize,
-    ) -> Result<Buffer<u64>> {
-        let source = indexed::<B>(flags);
-        // SAFETY: the caller's.
-        unsafe {
-            match &self.backend {
-                // There an item is its own position.
-                Backend::Cpu => Ok(self.store_new::<u64, Indexed<B>, Kept>(source, len)?.kept),
-                #[cfg(feature = "cuda")]
-                Backend::Cuda(_) => Ok(self
-                    .store_new::<u64, Indexed<B>, Places>(source, len)?
-                    .places),
-            }
-        }
-    }
-
     fn positions_source_into<S: Source<Device, Item = bool>>(
         &self,
         flags: S,
         output: &mut Buffer<u64>,
     ) -> Result<usize> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (flags.items()?, flags.bind(&mut binder)?);
+        let call = Call::<Device>::on(self);
+        let flags = call.bind(&flags)?;
         self.check_owns(output)?;
-        let target = Target::of(output);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed, and
-        // the output for writing.
-        let count = unsafe { self.store_positions::<S::Form>(arguments, len, target) }?;
+        // SAFETY: the output is on this device, and borrowed for writing.
+        let count = unsafe { store_positions_of(flags, Target::of(output)) }?;
         check_room(count, output.len())?;
         Ok(count)
-    }
-
-    /// # Safety
-    ///
-    /// As for [`store`](Device::store).
-    pub(super) unsafe fn store_positions<B: Form<Item = bool>>(
-        &self,
-        flags: B::Arguments,
-        len: usize,
-        target: Target,
-    ) -> Result<usize> {
-        let source = indexed::<B>(flags);
-        let mut targets = Targets::default();
-        // SAFETY: the caller's.
-        unsafe {
-            match &self.backend {
-                // There an item is its own position.
-                Backend::Cpu => {
-                    targets.kept = target;
-                    self.store::<u64, Indexed<B>, Kept>(source, len, targets, false)
-                }
-                #[cfg(feature = "cuda")]
-                Backend::Cuda(_) => {
-                    targets.places = target;
-                    self.store::<u64, Indexed<B>, Places>(source, len, targets, false)
-                }
-            }
-        }
     }
 }
 
 /// Flags with their positions.
 type Indexed<B> = Zip<(Index, B)>;
 
-fn indexed<B: Form<Item = bool>>(flags: B::Arguments) -> <Indexed<B> as Form>::Arguments {
-    ZipArguments(IndexArguments { first: 0 }, flags)
+fn indexed<B: Form<Item = bool>>(flags: Bound<'_, B>) -> Bound<'_, Indexed<B>> {
+    // SAFETY: no address is added.
+    unsafe { flags.into(|flags| ZipArguments(IndexArguments { first: 0 }, flags)) }
 }

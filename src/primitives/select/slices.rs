@@ -1,10 +1,12 @@
 //! The forms of level 1 that write to slices: into given ones, and in place.
 
 use super::kernel::{Kept, Sides};
-use super::{Target, Targets, check_room};
+use super::positions::{positions_of, store_positions_of};
+use super::{Target, Targets, check_room, store, store_new};
+use crate::device::{Bound, Call};
 use crate::source::{
-    Comparable, Equal, Feeds, Flagged, Form, Heads, HostBinder, Slice, SliceArguments, Source,
-    flagged, heads, heads_by,
+    Comparable, Equal, Feeds, Flagged, Form, Heads, Host, Slice, SliceArguments, Source, flagged,
+    heads, heads_by,
 };
 use crate::{Device, Element, Function, Result};
 
@@ -243,19 +245,17 @@ fn store_kept<T: Element, S: Source<Item = (T, bool)>>(
     output: &mut [T],
 ) -> Result<usize> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    let call = Call::<Host>::on(&device);
+    let input = call.bind(&input)?;
     let count = if device.is_cpu() {
         let targets = Targets {
             kept: Target::of_slice(output),
             ..Targets::default()
         };
-        // SAFETY: the binder gave addresses in host memory, and the source outlives the call. The
-        // output is borrowed for writing.
-        unsafe { device.store::<T, S::Form, Kept>(arguments, len, targets, false) }?
+        // SAFETY: the output is borrowed for writing.
+        unsafe { store::<T, _, Kept>(input, targets, false) }?
     } else {
-        // SAFETY: the binder gave addresses on the device; it and the source outlive the call.
-        let kept = unsafe { device.select_bound::<T, S::Form>(arguments, len) }?.into_vec()?;
+        let kept = store_new::<T, _, Kept>(input)?.kept.into_vec()?;
         copy_to_front(&kept, output);
         kept.len()
     };
@@ -269,42 +269,38 @@ fn store_sides<T: Element, S: Source<Item = (T, bool)>>(
     others: &mut [T],
 ) -> Result<usize> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
+    let call = Call::<Host>::on(&device);
+    let input = call.bind(&input)?;
     let count = if device.is_cpu() {
         let targets = Targets {
             kept: Target::of_slice(kept),
             others: Target::of_slice(others),
             ..Targets::default()
         };
-        // SAFETY: the binder gave addresses in host memory, and the source outlives the call. The
-        // outputs are borrowed for writing.
-        unsafe { device.store::<T, S::Form, Sides>(arguments, len, targets, false) }?
+        // SAFETY: the outputs are borrowed for writing.
+        unsafe { store::<T, _, Sides>(input, targets, false) }?
     } else {
-        // SAFETY: the binder gave addresses on the device; it and the source outlive the call.
-        let sides = unsafe { device.partition_bound::<T, S::Form>(arguments, len) }?;
-        let sides = (sides.0.into_vec()?, sides.1.into_vec()?);
+        let sides = store_new::<T, _, Sides>(input)?;
+        let sides = (sides.kept.into_vec()?, sides.others.into_vec()?);
         copy_to_front(&sides.0, kept);
         copy_to_front(&sides.1, others);
         sides.0.len()
     };
     check_room(count, kept.len())?;
-    check_room(len - count, others.len())?;
+    check_room(input.len() - count, others.len())?;
     Ok(count)
 }
 
 fn store_positions<S: Source<Item = bool>>(flags: S, output: &mut [u64]) -> Result<usize> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (flags.items()?, flags.bind(&mut binder)?);
+    let call = Call::<Host>::on(&device);
+    let flags = call.bind(&flags)?;
     let count = if device.is_cpu() {
         let target = Target::of_slice(output);
-        // SAFETY: the binder gave addresses in host memory, and the source outlives the call. The
-        // output is borrowed for writing.
-        unsafe { device.store_positions::<S::Form>(arguments, len, target) }?
+        // SAFETY: the output is borrowed for writing.
+        unsafe { store_positions_of(flags, target) }?
     } else {
-        // SAFETY: the binder gave addresses on the device; it and the source outlive the call.
-        let places = unsafe { device.positions_bound::<S::Form>(arguments, len) }?.into_vec()?;
+        let places = positions_of(flags)?.into_vec()?;
         copy_to_front(&places, output);
         places.len()
     };
@@ -332,14 +328,18 @@ where
             address: targets.kept.address,
         };
         // SAFETY: the slice is borrowed for writing; the rest is the caller's.
-        return unsafe { device.store::<T, F, Kept>(arguments, data.len(), targets, true) };
+        return unsafe {
+            let input = Bound::<F>::new(&device, arguments, data.len());
+            store::<T, _, Kept>(input, targets, true)
+        };
     }
     let buffer = device.upload(data)?;
     let arguments = SliceArguments {
         address: buffer.address(),
     };
     // SAFETY: the buffer is on the device, and outlives the call.
-    let kept = unsafe { device.select_bound::<T, F>(arguments, data.len()) }?.into_vec()?;
+    let input = unsafe { Bound::<F>::new(&device, arguments, data.len()) };
+    let kept = store_new::<T, _, Kept>(input)?.kept.into_vec()?;
     copy_to_front(&kept, data);
     Ok(kept.len())
 }

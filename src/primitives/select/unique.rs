@@ -1,8 +1,9 @@
 //! Unique: the first item of each run of equal neighbours, where runs start, and how long they are.
 
 use super::kernel::RunParts;
-use crate::device::DeviceBinder;
-use crate::source::{Comparable, Form, HostBinder, Source, heads, heads_by};
+use super::store_new;
+use crate::device::{Call, OnDevice};
+use crate::source::{Comparable, Host, Source, heads, heads_by};
 use crate::{Buffer, Device, Element, Function, Result, select_flagged};
 
 /// The first number of each run of equal neighbours: Unix's `uniq`, PyTorch's `unique_consecutive`.
@@ -110,15 +111,24 @@ where
 }
 
 fn runs_host<T: Element, S: Source<Item = (T, bool)>>(input: S) -> Result<Runs<Vec<T>, Vec<u64>>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    let runs = unsafe { device.runs_bound::<T, S::Form>(arguments, len) }?;
+    let runs = runs_on::<Host, T, _>(&Device::for_host_data()?, input)?;
     Ok(Runs {
         items: runs.items.into_vec()?,
         starts: runs.starts.into_vec()?,
         lengths: runs.lengths.into_vec()?,
+    })
+}
+
+fn runs_on<P: OnDevice, T: Element, S: Source<P, Item = (T, bool)>>(
+    device: &Device,
+    input: S,
+) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
+    let call = Call::<P>::on(device);
+    let new = store_new::<T, _, RunParts>(call.bind(&input)?)?;
+    Ok(Runs {
+        items: new.kept,
+        starts: new.places,
+        lengths: new.lengths,
     })
 }
 
@@ -186,7 +196,7 @@ impl Device {
         &self,
         input: impl Source<Device, Item = T>,
     ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
-        self.runs_source(heads::<T, _>(input))
+        runs_on::<Device, T, _>(self, heads::<T, _>(input))
     }
 
     /// As [`runs`](Device::runs), for any items; see [`runs_by`](crate::runs_by()).
@@ -198,34 +208,6 @@ impl Device {
         T: Element,
         Same: Function<Input = (T, T), Output = bool>,
     {
-        self.runs_source(heads_by::<Same, _>(input))
-    }
-
-    fn runs_source<T: Element, S: Source<Device, Item = (T, bool)>>(
-        &self,
-        input: S,
-    ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.runs_bound::<T, S::Form>(arguments, len) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed.
-    unsafe fn runs_bound<T: Element, F: Form<Item = (T, bool)>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-    ) -> Result<Runs<Buffer<T>, Buffer<u64>>> {
-        // SAFETY: the caller's.
-        let new = unsafe { self.store_new::<T, F, RunParts>(arguments, len) }?;
-        Ok(Runs {
-            items: new.kept,
-            starts: new.places,
-            lengths: new.lengths,
-        })
+        runs_on::<Device, T, _>(self, heads_by::<Same, _>(input))
     }
 }

@@ -1,11 +1,14 @@
 //! Sorts by a key: a number, or a tuple of numbers that is sorted as one integer, or by several
 //! stable sorts.
 
+use super::argsort_numbers;
 use super::order::{Bits, Kind, Order, Sortable};
 use crate::definitions::Definitions;
-use crate::device::DeviceBinder;
+use crate::device::{Bound, DeviceBinder};
+use crate::primitives::collect::{collect_on, collected};
 use crate::source::{
-    At, Constant, ConstantArguments, Feeds, Form, Map, Source, Zip, ZipArguments, map, map_with,
+    At, Constant, ConstantArguments, Feeds, Form, Host, Map, Slice, Source, Zip, ZipArguments, map,
+    map_with,
 };
 use crate::{Buffer, CudaType, Device, Element, Function, Result, argsort};
 use std::marker::PhantomData;
@@ -25,25 +28,19 @@ pub trait SortKey: CudaType + sealed::Sealed {
     ///
     /// # Safety
     ///
-    /// The arguments are those of a source in the device's memory, with `len` items, which stays
-    /// borrowed. There is room for as many places.
+    /// There is room for as many places.
     #[doc(hidden)]
     unsafe fn argsort<F: Form<Item = Self>>(
-        device: &Device,
-        keys: (F::Arguments, usize),
+        keys: Bound<'_, F>,
         order: Order,
         places: &mut Buffer<u64>,
     ) -> Result<()>;
 
-    /// Sorts values by keys, of which there are as many.
-    ///
-    /// # Safety
-    ///
-    /// As for [`argsort`](SortKey::argsort). The source is read before the values are written.
+    /// Sorts values by keys, of which there are as many. The keys are read before the values are
+    /// written.
     #[doc(hidden)]
-    unsafe fn sort_values<F: Form<Item = Self>, V: Element>(
-        device: &Device,
-        keys: (F::Arguments, usize),
+    fn sort_values<F: Form<Item = Self>, V: Element>(
+        keys: Bound<'_, F>,
         order: Order,
         values: &mut Buffer<V>,
     ) -> Result<()>;
@@ -56,24 +53,21 @@ mod sealed {
 
 impl<K: Sortable> SortKey for K {
     unsafe fn argsort<F: Form<Item = K>>(
-        device: &Device,
-        (arguments, len): (F::Arguments, usize),
+        keys: Bound<'_, F>,
         order: Order,
         places: &mut Buffer<u64>,
     ) -> Result<()> {
         // SAFETY: the caller's.
-        unsafe { device.argsort_numbers::<K, F>(arguments, len, order, places) }
+        unsafe { argsort_numbers::<K, F>(keys, order, places) }
     }
 
-    unsafe fn sort_values<F: Form<Item = K>, V: Element>(
-        device: &Device,
-        (arguments, len): (F::Arguments, usize),
+    fn sort_values<F: Form<Item = K>, V: Element>(
+        keys: Bound<'_, F>,
         order: Order,
         values: &mut Buffer<V>,
     ) -> Result<()> {
-        // SAFETY: the caller's.
-        let mut keys = unsafe { device.collect_bound::<K, F>(arguments, len) }?;
-        device.sort_pairs_in_place(&mut keys, values, order)
+        let device = keys.device();
+        device.sort_pairs_in_place(&mut collected(keys)?, values, order)
     }
 }
 
@@ -116,23 +110,20 @@ macro_rules! tuples {
 
         impl<$($part: Sortable),*> SortKey for ($($part,)*) {
             unsafe fn argsort<Keys: Form<Item = Self>>(
-                device: &Device,
-                keys: (Keys::Arguments, usize),
+                keys: Bound<'_, Keys>,
                 order: Order,
                 places: &mut Buffer<u64>,
             ) -> Result<()> {
                 // SAFETY: the caller's.
-                unsafe { argsort_tuples::<Self, Keys>(device, keys, order, places) }
+                unsafe { argsort_tuples::<Self, Keys>(keys, order, places) }
             }
 
-            unsafe fn sort_values<Keys: Form<Item = Self>, V: Element>(
-                device: &Device,
-                keys: (Keys::Arguments, usize),
+            fn sort_values<Keys: Form<Item = Self>, V: Element>(
+                keys: Bound<'_, Keys>,
                 order: Order,
                 values: &mut Buffer<V>,
             ) -> Result<()> {
-                // SAFETY: the caller's.
-                unsafe { sort_values_by_tuples::<Self, Keys, V>(device, keys, order, values) }
+                sort_values_by_tuples::<Self, Keys, V>(keys, order, values)
             }
         }
     )*};
@@ -213,94 +204,88 @@ macro_rules! with_room_for {
 /// The form of the ranks of tuples.
 type Ranks<B, K, F> = Map<RankOf<K, B>, Zip<(F, Constant<Asked>)>>;
 
-fn ranks_of<A>(
-    arguments: A,
+/// The ranks of some parts of tuples.
+fn ranks_of<'c, B: Bits, K: Parts, F: Form<Item = K>>(
+    keys: Bound<'c, F>,
     order: Order,
     parts: &Range<u32>,
-) -> ZipArguments<A, ConstantArguments<Asked>> {
+) -> Bound<'c, Ranks<B, K, F>> {
     let value = [order.flags(), parts.start, parts.end];
-    ZipArguments(arguments, ConstantArguments { value })
+    // SAFETY: no address is added.
+    unsafe { keys.into(|keys| ZipArguments(keys, ConstantArguments { value })) }
 }
 
 /// # Safety
 ///
 /// As for [`SortKey::argsort`].
 unsafe fn argsort_tuples<K: Parts, F: Form<Item = K>>(
-    device: &Device,
-    (arguments, len): (F::Arguments, usize),
+    keys: Bound<'_, F>,
     order: Order,
     places: &mut Buffer<u64>,
 ) -> Result<()> {
     unsafe fn first<B: Sortable + Bits, K: Parts, F: Form<Item = K>>(
-        device: &Device,
-        (ranks, len): (<Ranks<B, K, F> as Form>::Arguments, usize),
+        (keys, order, parts): (Bound<'_, F>, Order, &Range<u32>),
         places: &mut Buffer<u64>,
     ) -> Result<()> {
-        let order = Order::ascending();
+        let ranks = ranks_of::<B, K, F>(keys, order, parts);
         // SAFETY: the caller's.
-        unsafe { device.argsort_numbers::<B, Ranks<B, K, F>>(ranks, len, order, places) }
+        unsafe { argsort_numbers(ranks, Order::ascending(), places) }
     }
     /// Sorts places by an earlier group of parts.
-    unsafe fn next<B: Sortable + Bits, K: Parts, F: Form<Item = K>>(
-        device: &Device,
-        (ranks, len): (<Ranks<B, K, F> as Form>::Arguments, usize),
+    fn next<B: Sortable + Bits, K: Parts, F: Form<Item = K>>(
+        (keys, order, parts): (Bound<'_, F>, Order, &Range<u32>),
         places: &Buffer<u64>,
     ) -> Result<Buffer<u64>> {
-        // SAFETY: the caller's.
-        let ranks = unsafe { device.collect_bound::<B, Ranks<B, K, F>>(ranks, len) }?;
+        let device = keys.device();
+        let ranks = collected(ranks_of::<B, K, F>(keys, order, parts))?;
         let ranks = gathered(device, &ranks, places)?;
         let moved = device.argsort(&ranks, Order::ascending())?;
         gathered(device, places, &moved)
     }
     let mut groups = groups::<K>().into_iter();
     let (parts, bytes) = groups.next().expect("tuples have parts");
-    let ranks = (ranks_of(arguments, order, &parts), len);
+    let asked = (keys, order, &parts);
     // SAFETY: the caller's.
-    unsafe { with_room_for!(bytes, first::<_, K, F>(device, ranks, places)) }?;
+    unsafe { with_room_for!(bytes, first::<_, K, F>(asked, places)) }?;
     if groups.len() == 0 {
         return Ok(());
     }
-    let mut found = Buffer::<u64>::reserve(device, 0)?;
+    let mut found = Buffer::<u64>::reserve(keys.device(), 0)?;
     std::mem::swap(&mut found, places);
     // SAFETY: a place was written for each item.
-    unsafe { found.set_len(len) };
+    unsafe { found.set_len(keys.len()) };
     for (parts, bytes) in groups {
-        let ranks = (ranks_of(arguments, order, &parts), len);
-        // SAFETY: the caller's.
-        found = unsafe { with_room_for!(bytes, next::<_, K, F>(device, ranks, &found)) }?;
+        let asked = (keys, order, &parts);
+        found = with_room_for!(bytes, next::<_, K, F>(asked, &found))?;
     }
     *places = found;
     Ok(())
 }
 
-/// # Safety
-///
-/// As for [`SortKey::sort_values`].
-unsafe fn sort_values_by_tuples<K: Parts + SortKey, F: Form<Item = K>, V: Element>(
-    device: &Device,
-    (arguments, len): (F::Arguments, usize),
+/// As [`SortKey::sort_values`].
+fn sort_values_by_tuples<K: Parts + SortKey, F: Form<Item = K>, V: Element>(
+    keys: Bound<'_, F>,
     order: Order,
     values: &mut Buffer<V>,
 ) -> Result<()> {
-    unsafe fn at_once<B: Sortable + Bits, K: Parts, F: Form<Item = K>, V: Element>(
-        device: &Device,
-        (ranks, len): (<Ranks<B, K, F> as Form>::Arguments, usize),
+    fn at_once<B: Sortable + Bits, K: Parts, F: Form<Item = K>, V: Element>(
+        (keys, order, parts): (Bound<'_, F>, Order, &Range<u32>),
         values: &mut Buffer<V>,
     ) -> Result<()> {
-        // SAFETY: the caller's.
-        let mut ranks = unsafe { device.collect_bound::<B, Ranks<B, K, F>>(ranks, len) }?;
+        let mut ranks = collected(ranks_of::<B, K, F>(keys, order, parts))?;
+        let device = keys.device();
         device.sort_pairs_in_place(&mut ranks, values, Order::ascending())
     }
+    let device = keys.device();
     if let [(parts, bytes)] = &groups::<K>()[..] {
-        let ranks = (ranks_of(arguments, order, parts), len);
-        // SAFETY: the caller's.
-        return unsafe { with_room_for!(bytes, at_once::<_, K, F, V>(device, ranks, values)) };
+        let asked = (keys, order, parts);
+        return with_room_for!(bytes, at_once::<_, K, F, V>(asked, values));
     }
-    let mut places = Buffer::<u64>::reserve(device, len)?;
-    // SAFETY: the caller's; a place is written for each item.
+    let mut places = Buffer::<u64>::reserve(device, keys.len())?;
+    // SAFETY: there is room for all places, and each is written.
     unsafe {
-        argsort_tuples::<K, F>(device, (arguments, len), order, &mut places)?;
-        places.set_len(len);
+        argsort_tuples::<K, F>(keys, order, &mut places)?;
+        places.set_len(keys.len());
     }
     *values = gathered(device, values, &places)?;
     Ok(())
@@ -361,7 +346,7 @@ where
     T: Element + Feeds<F::Input>,
     F: Function<Output: SortKey>,
 {
-    let mut items = super::collected(input)?;
+    let mut items = collect_on::<Host, T, _>(&Device::for_host_data()?, input)?;
     let device = items.device.clone();
     device.sort_by_key_in_place::<T, F>(&mut items, order)?;
     items.into_vec()
@@ -474,17 +459,11 @@ impl Device {
         T: Element + Feeds<F::Input>,
         F: Function<Output: SortKey>,
     {
-        let len = data.len();
         let arguments = map::<F, _>(&*data).bind(&mut DeviceBinder::new(self))?;
-        // SAFETY: the binder saw to it that the buffer is on this device. It is borrowed.
-        unsafe {
-            F::Output::sort_values::<Map<F, crate::source::Slice<T>>, T>(
-                self,
-                (arguments, len),
-                order,
-                data,
-            )
-        }
+        // SAFETY: the binder saw to it that the buffer is on this device. It is borrowed, and read
+        // before it is written.
+        let keys = unsafe { Bound::<Map<F, Slice<T>>>::new(self, arguments, data.len()) };
+        F::Output::sort_values(keys, order, data)
     }
 
     /// Where each item of the order by a key stands in the source, in a new buffer; see

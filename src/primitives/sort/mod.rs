@@ -13,9 +13,9 @@ pub use by_key::{
 pub use order::{Bits, KeyMap, Kind};
 pub use order::{Order, Sortable};
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
-use crate::source::{Form, HostBinder, Source};
+use super::collect::{collect_on, lying};
+use crate::device::{Backend, Bound, Call, OnDevice};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Result};
 
 /// The items of a source, sorted. Equal items stay in the order of the source.
@@ -40,7 +40,8 @@ use crate::{Buffer, Device, Element, Error, Result};
 /// lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and if it names a
 /// GPU, those of [`Device::upload`], [`Device::sort`] and [`Buffer::to_vec`].
 pub fn sort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<K>> {
-    collected(input)?.sorted(order)?.into_vec()
+    let items = collect_on::<Host, K, _>(&Device::for_host_data()?, input)?;
+    items.sorted(order)?.into_vec()
 }
 
 /// Writes the sorted items of a source over `output`, which must have their number. Otherwise as
@@ -109,8 +110,9 @@ pub fn sort_pairs<K: Sortable, V: Element>(
     order: Order,
 ) -> Result<(Vec<K>, Vec<V>)> {
     Error::check_pairs(keys.items()?, values.items()?)?;
-    let (mut keys, mut values) = (collected(keys)?, collected(values)?);
-    let device = keys.device.clone();
+    let device = Device::for_host_data()?;
+    let mut keys = collect_on::<Host, K, _>(&device, keys)?;
+    let mut values = collect_on::<Host, V, _>(&device, values)?;
     device.sort_pairs_in_place(&mut keys, &mut values, order)?;
     Ok((keys.into_vec()?, values.into_vec()?))
 }
@@ -165,21 +167,23 @@ pub fn sort_pairs_in_place<K: Sortable, V: Element>(
 ///
 /// As [`sort`](sort()).
 pub fn argsort<K: SortKey>(input: impl Source<Item = K>, order: Order) -> Result<Vec<u64>> {
-    argsort_host(input, order)
+    argsort_on::<Host, K, _>(&Device::for_host_data()?, input, order)?.into_vec()
 }
 
-fn argsort_host<K: SortKey, S: Source<Item = K>>(input: S, order: Order) -> Result<Vec<u64>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    let mut places = Buffer::reserve(&device, len)?;
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call. A
-    // place is written for each item.
+fn argsort_on<P: OnDevice, K: SortKey, S: Source<P, Item = K>>(
+    device: &Device,
+    input: S,
+    order: Order,
+) -> Result<Buffer<u64>> {
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    let mut places = Buffer::<u64>::reserve(device, input.len())?;
+    // SAFETY: there is room for all places, and each is written.
     unsafe {
-        K::argsort::<S::Form>(&device, (arguments, len), order, &mut places)?;
-        places.set_len(len);
+        K::argsort::<S::Form>(input, order, &mut places)?;
+        places.set_len(input.len());
     }
-    places.into_vec()
+    Ok(places)
 }
 
 /// Writes where each item of the sorted order stands over `output`. Otherwise as [`argsort`].
@@ -195,15 +199,6 @@ pub fn argsort_into<K: SortKey>(
     Error::check_length(input.items()?, output.len())?;
     output.copy_from_slice(&argsort(input, order)?);
     Ok(())
-}
-
-/// The items of a host source on the device that works on host data.
-pub(crate) fn collected<T: Element, S: Source<Item = T>>(input: S) -> Result<Buffer<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { device.collect_bound::<T, S::Form>(arguments, len) }
 }
 
 impl<K: Sortable> Buffer<K> {
@@ -326,12 +321,7 @@ impl Device {
         input: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<Buffer<u64>> {
-        let len = input.items()?;
-        let mut places = Buffer::<u64>::reserve(self, len)?;
-        self.argsort_source(input, order, &mut places)?;
-        // SAFETY: a place was written for each item.
-        unsafe { places.set_len(len) };
-        Ok(places)
+        argsort_on::<Device, K, _>(self, input, order)
     }
 
     /// Writes where each item of the sorted order stands over `output`, which must have as many
@@ -348,49 +338,34 @@ impl Device {
     ) -> Result<()> {
         self.check_owns(output)?;
         Error::check_length(input.items()?, output.len())?;
-        self.argsort_source(input, order, output)
+        let call = Call::<Device>::on(self);
+        // SAFETY: there is room for all places.
+        unsafe { K::argsort(call.bind(&input)?, order, output) }
     }
+}
 
-    /// Into the memory of a buffer, which has room for all places.
-    fn argsort_source<K: SortKey, S: Source<Device, Item = K>>(
-        &self,
-        input: S,
-        order: Order,
-        places: &mut Buffer<u64>,
-    ) -> Result<()> {
-        let mut binder = DeviceBinder::new(self);
-        let (len, arguments) = (input.items()?, input.bind(&mut binder)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { K::argsort::<S::Form>(self, (arguments, len), order, places) }
-    }
-
-    /// Writes a place for each number to the memory of a buffer.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with `len` items, which stays
-    /// borrowed. There is room for as many places.
-    unsafe fn argsort_numbers<K: Sortable, F: Form<Item = K>>(
-        &self,
-        arguments: F::Arguments,
-        len: usize,
-        order: Order,
-        places: &mut Buffer<u64>,
-    ) -> Result<()> {
-        // SAFETY: the caller's.
-        let (address, _collected) = unsafe { self.lying::<K, F>(arguments, len) }?;
-        let to = places.address_mut();
-        match &self.backend {
-            // SAFETY: the keys lie there, borrowed; an empty slice has an address, too. There is
-            // room for all places.
-            Backend::Cpu => unsafe {
-                let keys = std::slice::from_raw_parts(address as *const K, len);
-                let places = std::slice::from_raw_parts_mut(to as *mut _, len);
-                cpu::argsort(keys, K::key_map(order), places)
-            },
-            #[cfg(feature = "cuda")]
-            // SAFETY: the keys lie there, borrowed, and there is room for all places.
-            Backend::Cuda(gpu) => unsafe { cuda::argsort::<K>(gpu, order, (address, to), len) },
+/// Writes a place for each number to the memory of a buffer.
+///
+/// # Safety
+///
+/// There is room for as many places.
+unsafe fn argsort_numbers<K: Sortable, F: Form<Item = K>>(
+    input: Bound<'_, F>,
+    order: Order,
+    places: &mut Buffer<u64>,
+) -> Result<()> {
+    let keys = lying(input)?;
+    let to = places.address_mut();
+    match &input.device().backend {
+        Backend::Cpu => {
+            // SAFETY: the caller's.
+            let places = unsafe { std::slice::from_raw_parts_mut(to as *mut _, keys.len()) };
+            cpu::argsort(keys.as_slice(), K::key_map(order), places)
         }
+        #[cfg(feature = "cuda")]
+        // SAFETY: the keys lie there; the rest is the caller's.
+        Backend::Cuda(gpu) => unsafe {
+            cuda::argsort::<K>(gpu, order, (keys.address(), to), keys.len())
+        },
     }
 }

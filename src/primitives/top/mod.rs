@@ -8,7 +8,7 @@ pub(crate) mod kernel;
 mod nth;
 mod stream;
 
-pub(crate) use nth::{nths_of_host, nths_of_source};
+pub(crate) use nth::nths_on;
 pub use nth::{select_nth, select_nths};
 pub use stream::TopK;
 
@@ -16,8 +16,8 @@ use super::segmented::Rows;
 use super::sort::{Order, Sortable};
 #[cfg(doc)]
 use crate::Error;
-use crate::device::{Backend, DeviceBinder};
-use crate::source::{Form, HostBinder, Source};
+use crate::device::{Backend, Bound, Call, OnDevice};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, CudaType, Device, Result};
 use half::{bf16, f16};
 
@@ -231,12 +231,20 @@ fn best_of_host<I: Candidate, S: Source<Item = I>>(
     order: Order,
 ) -> Result<(Vec<I::Key>, Vec<u64>)> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let choice = Choice::new(input.items()?, rows, k, order)?;
-    let arguments = input.bind(&mut binder)?;
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    let (values, places) = unsafe { device.best::<I, S::Form>(arguments, choice) }?;
+    let (values, places) = best_on::<Host, I, _>(&device, input, rows, k, order)?;
     Ok((values.into_vec()?, places.into_vec()?))
+}
+
+fn best_on<P: OnDevice, I: Candidate, S: Source<P, Item = I>>(
+    device: &Device,
+    input: S,
+    rows: Option<Rows>,
+    k: usize,
+    order: Order,
+) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
+    let choice = Choice::new(input.items()?, rows, k, order)?;
+    let call = Call::<P>::on(device);
+    best(call.bind(&input)?, choice)
 }
 
 /// On the CPU, whatever `WARPFOLD_DEVICE` says.
@@ -245,11 +253,26 @@ fn best_on_cpu<I: Candidate, S: Source<Item = I>>(
     k: usize,
     order: Order,
 ) -> Result<(Vec<I::Key>, Vec<u64>)> {
-    let mut binder = HostBinder::new(&Device::cpu());
-    let choice = Choice::new(input.items()?, None, k, order)?;
-    let arguments = input.bind(&mut binder)?;
-    // SAFETY: the binder gave addresses in host memory, and the source outlives the call.
-    unsafe { cpu::best::<I, S::Form>(&arguments, choice) }
+    let device = Device::cpu();
+    let (values, places) = best_on::<Host, I, _>(&device, input, None, k, order)?;
+    Ok((values.into_vec()?, places.into_vec()?))
+}
+
+fn best<I: Candidate, F: Form<Item = I>>(
+    input: Bound<'_, F>,
+    choice: Choice,
+) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
+    let device = input.device();
+    match &device.backend {
+        Backend::Cpu => {
+            // SAFETY: the source is in host memory.
+            let (values, places) = unsafe { cpu::best::<I, F>(&input.arguments(), choice) }?;
+            Ok((device.upload_vec(values)?, device.upload_vec(places)?))
+        }
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU.
+        Backend::Cuda(gpu) => unsafe { cuda::best::<F>(device, gpu, input.arguments(), choice) },
+    }
 }
 
 /// # Top-k
@@ -281,7 +304,7 @@ impl Device {
         k: usize,
         order: Order,
     ) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
-        self.best_of_source(input, None, k, order.turned(true))
+        best_on::<Device, I, _>(self, input, None, k, order.turned(true))
     }
 
     /// The `k` least items of a source, and where they stand; see [`bottom_k`](crate::bottom_k).
@@ -291,7 +314,7 @@ impl Device {
         k: usize,
         order: Order,
     ) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
-        self.best_of_source(input, None, k, order.turned(false))
+        best_on::<Device, I, _>(self, input, None, k, order.turned(false))
     }
 
     /// The `k` greatest items of each row of a matrix; see [`top_k_rows`](crate::top_k_rows).
@@ -302,7 +325,7 @@ impl Device {
         k: usize,
         order: Order,
     ) -> Result<(Buffer<K>, Buffer<u64>)> {
-        self.best_of_source(input, Some(rows), k, order.turned(true))
+        best_on::<Device, K, _>(self, input, Some(rows), k, order.turned(true))
     }
 
     /// The `k` least items of each row of a matrix; see [`bottom_k_rows`](crate::bottom_k_rows).
@@ -313,41 +336,6 @@ impl Device {
         k: usize,
         order: Order,
     ) -> Result<(Buffer<K>, Buffer<u64>)> {
-        self.best_of_source(input, Some(rows), k, order.turned(false))
-    }
-
-    fn best_of_source<I: Candidate, S: Source<Device, Item = I>>(
-        &self,
-        input: S,
-        rows: Option<Rows>,
-        k: usize,
-        order: Order,
-    ) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
-        let mut binder = DeviceBinder::new(self);
-        let choice = Choice::new(input.items()?, rows, k, order)?;
-        let arguments = input.bind(&mut binder)?;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe { self.best::<I, S::Form>(arguments, choice) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory, with as many items as the
-    /// choice says, which stays borrowed.
-    unsafe fn best<I: Candidate, F: Form<Item = I>>(
-        &self,
-        arguments: F::Arguments,
-        choice: Choice,
-    ) -> Result<(Buffer<I::Key>, Buffer<u64>)> {
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                let (values, places) = unsafe { cpu::best::<I, F>(&arguments, choice) }?;
-                Ok((self.upload_vec(values)?, self.upload_vec(places)?))
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's.
-            Backend::Cuda(gpu) => unsafe { cuda::best::<F>(self, gpu, arguments, choice) },
-        }
+        best_on::<Device, K, _>(self, input, Some(rows), k, order.turned(false))
     }
 }

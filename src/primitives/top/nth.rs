@@ -1,11 +1,12 @@
 //! The items at some places of the sorted order.
 
-use super::{Candidate, Choice, digits};
+use super::{Candidate, Choice, best, digits};
 #[cfg(doc)]
 use crate::Buffer;
-use crate::device::DeviceBinder;
+use crate::device::{Bound, Call, OnDevice};
+use crate::primitives::collect::collected;
 use crate::primitives::sort::{self, Order, Sortable};
-use crate::source::{Form, HostBinder, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Device, Error, Result};
 
 /// The item at place `n` of the sorted order, counted from 0: what
@@ -30,7 +31,9 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
     n: usize,
     order: Order,
 ) -> Result<K> {
-    let all = nths_of_host(input, order, |len| at("n", &[n], len))?;
+    let all = nths_on::<Host, K, _>(&Device::for_host_data()?, input, order, |len| {
+        at("n", &[n], len)
+    })?;
     Ok(all[0])
 }
 
@@ -61,7 +64,9 @@ pub fn select_nths<K: Sortable + Candidate<Key = K>>(
     places: &[usize],
     order: Order,
 ) -> Result<Vec<K>> {
-    nths_of_host(input, order, |len| at("places", places, len))
+    nths_on::<Host, K, _>(&Device::for_host_data()?, input, order, |len| {
+        at("places", places, len)
+    })
 }
 
 impl Device {
@@ -78,7 +83,7 @@ impl Device {
         n: usize,
         order: Order,
     ) -> Result<K> {
-        let all = nths_of_source(self, input, order, |len| at("n", &[n], len))?;
+        let all = nths_on::<Device, K, _>(self, input, order, |len| at("n", &[n], len))?;
         Ok(all[0])
     }
 
@@ -95,7 +100,7 @@ impl Device {
         places: &[usize],
         order: Order,
     ) -> Result<Vec<K>> {
-        nths_of_source(self, input, order, |len| at("places", places, len))
+        nths_on::<Device, K, _>(self, input, order, |len| at("places", places, len))
     }
 }
 
@@ -117,54 +122,34 @@ fn at(argument: &'static str, places: &[usize], len: usize) -> Result<Vec<usize>
 }
 
 /// The items at the places that are wanted of so many items.
-pub(crate) fn nths_of_host<K: Sortable + Candidate<Key = K>, S: Source<Item = K>>(
-    input: S,
-    order: Order,
-    places: impl FnOnce(usize) -> Result<Vec<usize>>,
-) -> Result<Vec<K>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let len = input.items()?;
-    let places = places(len)?;
-    let arguments = input.bind(&mut binder)?;
-    // SAFETY: the binder gave addresses on the device, and it and the source outlive the call.
-    unsafe { nths::<K, S::Form>(&device, arguments, len, order, &places) }
-}
-
-/// The same of a source on a device.
-pub(crate) fn nths_of_source<K: Sortable + Candidate<Key = K>, S: Source<Device, Item = K>>(
+pub(crate) fn nths_on<P, K, S>(
     device: &Device,
     input: S,
     order: Order,
     places: impl FnOnce(usize) -> Result<Vec<usize>>,
-) -> Result<Vec<K>> {
-    let mut binder = DeviceBinder::new(device);
-    let len = input.items()?;
-    let places = places(len)?;
-    let arguments = input.bind(&mut binder)?;
-    // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-    unsafe { nths::<K, S::Form>(device, arguments, len, order, &places) }
+) -> Result<Vec<K>>
+where
+    P: OnDevice,
+    K: Sortable + Candidate<Key = K>,
+    S: Source<P, Item = K>,
+{
+    let call = Call::<P>::on(device);
+    let places = places(input.items()?)?;
+    nths(call.bind(&input)?, order, &places)
 }
 
-/// # Safety
-///
-/// The arguments are those of a source in the device's memory, with `len` items, which stays
-/// borrowed.
-unsafe fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
-    device: &Device,
-    arguments: F::Arguments,
-    len: usize,
+fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
+    input: Bound<'_, F>,
     order: Order,
     places: &[usize],
 ) -> Result<Vec<K>> {
+    let (device, len) = (input.device(), input.len());
     let Some(&last) = places.iter().max() else {
         return Ok(Vec::new());
     };
     assert!(last < len);
     if last < FEW && last < len / 8 {
-        let choice = Choice::new(len, None, last + 1, order)?;
-        // SAFETY: the caller's.
-        let (values, _) = unsafe { device.best::<K, F>(arguments, choice) }?;
+        let (values, _) = best(input, Choice::new(len, None, last + 1, order)?)?;
         let values = values.into_vec()?;
         return Ok(places.iter().map(|&place| values[place]).collect());
     }
@@ -173,15 +158,14 @@ unsafe fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
         wanted.sort_unstable();
         wanted.dedup();
         if wanted.len() <= MANY {
-            // SAFETY: the caller's; the last place is below `len`.
-            let found =
-                unsafe { digits::select::<K, F>(&arguments, len, K::key_map(order), &wanted) }?;
+            let (arguments, map) = (input.arguments(), K::key_map(order));
+            // SAFETY: the source is in host memory; the last place is below `len`.
+            let found = unsafe { digits::select::<K, F>(&arguments, len, map, &wanted) }?;
             let at = |place: &usize| found[wanted.binary_search(place).expect("it is wanted")];
             return Ok(places.iter().map(at).collect());
         }
     }
-    // SAFETY: the caller's.
-    let mut sorted = unsafe { device.collect_bound::<K, F>(arguments, len) }?;
+    let mut sorted = collected(input)?;
     if device.is_cpu() {
         let sorted = sorted.as_host_mut();
         sort::cpu::sort(sorted, K::key_map(order))?;

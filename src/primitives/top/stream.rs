@@ -78,7 +78,8 @@ impl<K: Sortable> TopK<K, Device> {
     ) -> Result<()> {
         let len = piece.items()?;
         let device = self.device.clone();
-        let (values, places) = device.best_of_source(piece, None, self.k, self.order)?;
+        let (values, places) =
+            super::best_on::<Device, I, _>(&device, piece, None, self.k, self.order)?;
         self.take_in((values.into_vec()?, places.into_vec()?), len)
     }
 }

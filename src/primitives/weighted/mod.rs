@@ -7,12 +7,13 @@ pub(crate) mod kernel;
 pub(crate) mod plan;
 mod tuning;
 
-use crate::device::Backend;
-use crate::device::DeviceBinder;
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::ops::Add;
+#[cfg(feature = "cuda")]
+use crate::primitives::collect::lying;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Result};
 use cpu::add_up;
 
@@ -58,7 +59,7 @@ pub fn histogram_weighted<W: Element, X: Counted>(
 where
     Add: Monoid<W>,
 {
-    sums_of(items, weights, bins)
+    sums_on::<Host, W, X, _, _>(&Device::for_host_data()?, items, weights, bins)?.into_vec()
 }
 
 /// # Weighted histogram
@@ -102,85 +103,59 @@ impl Device {
     where
         Add: Monoid<W>,
     {
-        sums_on_device(self, items, weights, bins)
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of sources in this device's memory, which stay borrowed: of `len`
-    /// items, and of as many weights. The bins of all channels are `all`.
-    unsafe fn add_up_weights<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
-        &self,
-        (items, weights): (F::Arguments, G::Arguments),
-        len: usize,
-        bins: &Bins<X::Value>,
-        all: usize,
-    ) -> Result<Buffer<W>>
-    where
-        Add: Monoid<W>,
-    {
-        const { assert_element_size::<W>() };
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                let sums =
-                    unsafe { add_up_sources::<W, X, F, G>(&items, &weights, len, bins, all) };
-                self.upload_vec(sums?)
-            }
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's. The buffer has room for all sums, and all of them are written.
-            Backend::Cuda(gpu) => unsafe {
-                let (address, _collected) = match G::address(&weights) {
-                    Some(address) => (address, None),
-                    None => {
-                        let weights = self.collect_bound::<W, G>(weights, len)?;
-                        (weights.address(), Some(weights))
-                    }
-                };
-                let mut sums = Buffer::<W>::reserve(self, all)?;
-                let out = sums.address_mut();
-                cuda::histogram_weighted::<W, F>(gpu, (items, len), (address, out), bins)?;
-                sums.set_len(all);
-                Ok(sums)
-            },
-        }
+        sums_on::<Device, W, X, _, _>(self, items, weights, bins)
     }
 }
 
-fn sums_on_device<W: Element, X: Counted, S, V>(
+fn sums_on<P: OnDevice, W: Element, X: Counted, S, V>(
     device: &Device,
     items: S,
     weights: V,
     bins: &Bins<X::Value>,
 ) -> Result<Buffer<W>>
 where
-    S: Source<Device, Item = X>,
-    V: Source<Device, Item = W>,
+    S: Source<P, Item = X>,
+    V: Source<P, Item = W>,
     Add: Monoid<W>,
 {
-    let mut binder = DeviceBinder::new(device);
-    let len = items.items()?;
-    let all = places_of::<X>(len, weights.items()?, bins)?;
-    let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-    // SAFETY: the binder saw to it that all buffers are on the device; they are borrowed.
-    unsafe { device.add_up_weights::<W, X, S::Form, V::Form>(bound, len, bins, all) }
+    let all = places_of::<X>(items.items()?, weights.items()?, bins)?;
+    let call = Call::<P>::on(device);
+    sums_bound(call.bind(&items)?, call.bind(&weights)?, bins, all)
 }
 
-fn sums_of<W: Element, X: Counted, S: Source<Item = X>, V: Source<Item = W>>(
-    items: S,
-    weights: V,
+/// The sums of the weights in all bins.
+fn sums_bound<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
+    items: Bound<'_, F>,
+    weights: Bound<'_, G>,
     bins: &Bins<X::Value>,
-) -> Result<Vec<W>>
+    all: usize,
+) -> Result<Buffer<W>>
 where
     Add: Monoid<W>,
 {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let len = items.items()?;
-    let all = places_of::<X>(len, weights.items()?, bins)?;
-    let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-    // SAFETY: the binder gave addresses on the device, and it and the sources outlive the call.
-    unsafe { device.add_up_weights::<W, X, S::Form, V::Form>(bound, len, bins, all) }?.into_vec()
+    const { assert_element_size::<W>() };
+    let device = items.device();
+    match &device.backend {
+        Backend::Cpu => {
+            let sums = items.with_items(|items| {
+                weights.with_items(|weights| add_up(items, weights, bins, all))
+            });
+            device.upload_vec(sums?)
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let weights = lying(weights)?;
+            let mut sums = Buffer::<W>::reserve(device, all)?;
+            let (source, to) = ((items.arguments(), items.len()), sums.address_mut());
+            // SAFETY: the items are on this GPU, and the weights lie there. The buffer has room for
+            // all sums, and all of them are written.
+            unsafe {
+                cuda::histogram_weighted::<W, F>(gpu, source, (weights.address(), to), bins)?;
+                sums.set_len(all);
+            }
+            Ok(sums)
+        }
+    }
 }
 
 /// The counters of all channels.
@@ -193,25 +168,4 @@ pub(crate) fn places_of<X: Counted>(
         return Err(Error::Zip { first, second });
     }
     Ok(bins.channels_of(X::CHANNELS)? * bins.count())
-}
-
-/// # Safety
-///
-/// The arguments are those of sources in host memory, of so many items, which stay borrowed.
-unsafe fn add_up_sources<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
-    items: &F::Arguments,
-    weights: &G::Arguments,
-    len: usize,
-    bins: &Bins<X::Value>,
-    all: usize,
-) -> Result<Vec<W>>
-where
-    Add: Monoid<W>,
-{
-    // SAFETY: the caller's.
-    unsafe {
-        Items::with::<F, _>(items, len, |items| {
-            Items::with::<G, _>(weights, len, |weights| add_up(items, weights, bins, all))
-        })
-    }
 }

@@ -5,14 +5,12 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 
-use super::cpu::Bounds;
+use super::BoundSegments;
 use super::segments::{Cut, Offset, Offsets, Segments, Starts};
-use crate::device::{Backend, DeviceBinder};
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::primitives::scan::cpu::{self as scan, Output};
-use crate::source::{
-    Form, Host, HostBinder, Index, IndexArguments, Items, Place, Slice, Source, index, sealed,
-};
+use crate::source::{Form, Host, Index, IndexArguments, Place, Slice, Source, index, sealed};
 use crate::{Buffer, Device, Element, Error, Prefixes, Result, monoid, scan_into};
 
 /// Run-length decoding: each of `values` as often as `counts` says, in their order. It is the
@@ -194,21 +192,106 @@ pub(super) fn expand_host<T: Element, S: Source<Item = T>, G: Segments>(
     none: T,
 ) -> Result<Vec<T>> {
     let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let bound = (
-        values.bind(&mut binder)?,
-        segments.bind(&mut binder, items)?,
-    );
     let mut output = Buffer::<T>::reserve(&device, items)?;
-    let address = output.address_mut();
-    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
-    // the call. The buffer has room for all items, and all are written.
+    let to = (output.address_mut(), items);
+    // SAFETY: the buffer has room for all items, and all are written.
     unsafe {
-        let counts = (segments.count(), items);
-        device.expand_bound::<T, S::Form, G::Cut>(bound, counts, none, address)?;
+        expand_on::<Host, T, _, _>(&device, values, segments, none, to)?;
         output.set_len(items);
     }
     output.into_vec()
+}
+
+/// Writes the value of the segment of each of so many items from an address on, and `none` for
+/// those of no segment.
+///
+/// # Safety
+///
+/// There is room for so many items in the device's memory, borrowed for writing.
+unsafe fn expand_on<P, T, S, G>(
+    device: &Device,
+    values: S,
+    segments: G,
+    none: T,
+    to: (u64, usize),
+) -> Result<()>
+where
+    P: OnDevice,
+    T: Element,
+    S: Source<P, Item = T>,
+    G: Segments<P>,
+{
+    let call = Call::<P>::on(device);
+    let values = call.bind(&values)?;
+    let segments = BoundSegments::of(&call, &segments, to.1)?;
+    // SAFETY: the caller's.
+    unsafe { expand_bound(values, segments, none, to) }
+}
+
+/// # Safety
+///
+/// As for [`expand_on`].
+unsafe fn expand_bound<T: Element, F: Form<Item = T>, C: Cut>(
+    values: Bound<'_, F>,
+    segments: BoundSegments<'_, C>,
+    none: T,
+    (out, items): (u64, usize),
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    if items == 0 {
+        return Ok(());
+    }
+    match &values.device().backend {
+        Backend::Cpu => {
+            // SAFETY: the caller's.
+            let output = unsafe { std::slice::from_raw_parts_mut(out as *mut _, items) };
+            let bounds = segments.bounds();
+            values.with_items(|values| cpu::expand::<T, C>(values, &bounds, none, output));
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let call = super::cuda::Call {
+                source: values.arguments(),
+                segments: segments.arguments(),
+                len: items,
+                count: segments.count(),
+                out,
+            };
+            // SAFETY: the values and the segments are on this GPU; the rest is the caller's.
+            unsafe { cuda::expand_on::<T, F, C>(gpu, call, none) }
+        }
+    }
+}
+
+/// Writes the sums of all lengths so far from an address on.
+///
+/// # Safety
+///
+/// There is room for as many in the device's memory, borrowed for writing.
+unsafe fn add_up<F: Form<Item = u64>>(lengths: Bound<'_, F>, out: u64) -> Result<()> {
+    let (prefixes, count) = (Prefixes::inclusive(), lengths.len());
+    match &lengths.device().backend {
+        Backend::Cpu => {
+            // SAFETY: the caller's.
+            let output = unsafe { std::slice::from_raw_parts_mut(out as *mut _, count) };
+            lengths.with_items(|items| {
+                scan::scan::<u64, SaturatingSum>(items, Output::Into(output), prefixes);
+            });
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let scan = crate::cuda::Scan::<u64, SaturatingSum, F>::load_lazily(gpu.context())?;
+            let kernels = &scan.kernels;
+            gpu.with_workspace(kernels.workspace_bytes(count), |stream, workspace| {
+                let input = Some((lengths.arguments(), count));
+                // SAFETY: the caller's; the lengths are on this GPU, and the stream keeps calls and
+                // frees in order.
+                unsafe { kernels.run_at(stream, prefixes, input, (out, count), workspace) }
+            })
+        }
+    }
 }
 
 /// # Expansion
@@ -260,7 +343,7 @@ impl Device {
         let address = output.address_mut();
         // SAFETY: the buffer has room for all items, and all are written.
         unsafe {
-            self.expand_source::<T, _, _>(values, segments, items, T::zeroed(), address)?;
+            expand_on::<Device, T, _, _>(self, values, segments, T::zeroed(), (address, items))?;
             output.set_len(items);
         }
         Ok(output)
@@ -287,7 +370,7 @@ impl Device {
         // SAFETY: there is room for all items.
         unsafe {
             let address = output.address_mut();
-            self.expand_source::<T, _, _>(values, segments, items, T::zeroed(), address)?;
+            expand_on::<Device, T, _, _>(self, values, segments, T::zeroed(), (address, items))?;
         }
         Ok(items)
     }
@@ -302,52 +385,13 @@ impl Device {
     }
 
     fn offsets_after<S: Source<Device, Item = u64>>(&self, lengths: S) -> Result<Buffer<u64>> {
-        let count = lengths.items()?;
-        let mut binder = DeviceBinder::new(self);
-        let source = lengths.bind(&mut binder)?;
-        let mut offsets = self.allocate::<u64>(count + 1)?;
+        let call = Call::<Device>::on(self);
+        let lengths = call.bind(&lengths)?;
+        let mut offsets = self.allocate::<u64>(lengths.len() + 1)?;
         let address = offsets.address_mut() + 8;
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        // There is room for as many sums behind the first offset.
-        unsafe {
-            self.add_up::<S::Form>(source, count, address)?;
-        }
+        // SAFETY: there is room for as many sums behind the first offset.
+        unsafe { add_up(lengths, address)? };
         Ok(offsets)
-    }
-
-    /// Stores the sums of the lengths up to each.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source in this device's memory with `count` items, which stays
-    /// borrowed. At the address there is room for as many sums.
-    unsafe fn add_up<F: Form<Item = u64>>(
-        &self,
-        lengths: F::Arguments,
-        count: usize,
-        out: u64,
-    ) -> Result<()> {
-        let prefixes = Prefixes::inclusive();
-        match &self.backend {
-            // SAFETY: the caller's.
-            Backend::Cpu => unsafe {
-                let output = std::slice::from_raw_parts_mut(out as *mut _, count);
-                Items::with::<F, _>(&lengths, count, |items| {
-                    scan::scan::<u64, SaturatingSum>(items, Output::Into(output), prefixes);
-                });
-                Ok(())
-            },
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let scan = crate::cuda::Scan::<u64, SaturatingSum, F>::load_lazily(gpu.context())?;
-                let kernels = &scan.kernels;
-                gpu.with_workspace(kernels.workspace_bytes(count), |stream, workspace| {
-                    let input = Some((lengths, count));
-                    // SAFETY: the caller's; the stream keeps calls and frees in order.
-                    unsafe { kernels.run_at(stream, prefixes, input, (out, count), workspace) }
-                })
-            }
-        }
     }
 
     /// The offsets of `count` segments, given the number of its segment for each item; see
@@ -366,7 +410,10 @@ impl Device {
         let mut offsets = self.allocate::<u64>(count + 1)?;
         let address = offsets.address_mut() + 8;
         // SAFETY: there is room for so many behind the first offset.
-        unsafe { self.expand_source::<u64, _, _>(From1(ids.count()), ids, count, 0, address)? };
+        unsafe {
+            let firsts = From1(ids.count());
+            expand_on::<Device, u64, _, _>(self, firsts, ids, 0, (address, count))?;
+        }
         Ok(offsets)
     }
 
@@ -386,78 +433,10 @@ impl Device {
         let numbers = index(segments.count());
         // SAFETY: the buffer has room for all items, and all are written.
         unsafe {
-            self.expand_source::<u64, _, _>(numbers, segments, items, u64::MAX, address)?;
+            let to = (address, items);
+            expand_on::<Device, u64, _, _>(self, numbers, segments, u64::MAX, to)?;
             ids.set_len(items);
         }
         Ok(ids)
-    }
-
-    /// # Safety
-    ///
-    /// At the address this device has room for so many items.
-    unsafe fn expand_source<T, S, G>(
-        &self,
-        values: S,
-        segments: G,
-        items: usize,
-        none: T,
-        out: u64,
-    ) -> Result<()>
-    where
-        T: Element,
-        S: Source<Device, Item = T>,
-        G: Segments<Device>,
-    {
-        let mut binder = DeviceBinder::new(self);
-        let bound = (
-            values.bind(&mut binder)?,
-            segments.bind(&mut binder, items)?,
-        );
-        let counts = (segments.count(), items);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed. The
-        // rest is the caller's.
-        unsafe { self.expand_bound::<T, S::Form, G::Cut>(bound, counts, none, out) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are those of a source with `count` items, and of as many segments of `items`
-    /// items, all in this device's memory, which stays borrowed. There is room for as many items.
-    unsafe fn expand_bound<T: Element, F: Form<Item = T>, C: Cut>(
-        &self,
-        (values, segments): (F::Arguments, C::Arguments),
-        (count, items): (usize, usize),
-        none: T,
-        out: u64,
-    ) -> Result<()> {
-        const { assert_element_size::<T>() };
-        if items == 0 {
-            return Ok(());
-        }
-        match &self.backend {
-            Backend::Cpu => {
-                // SAFETY: the caller's.
-                unsafe {
-                    let output = std::slice::from_raw_parts_mut(out as *mut _, items);
-                    let bounds = Bounds::<C>::new(&segments, count);
-                    Items::with::<F, _>(&values, count, |values| {
-                        cpu::expand::<T, C>(values, &bounds, none, output);
-                    });
-                }
-                Ok(())
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let call = super::cuda::Call {
-                    source: values,
-                    segments,
-                    len: items,
-                    count,
-                    out,
-                };
-                // SAFETY: the caller's.
-                unsafe { cuda::expand_on::<T, F, C>(gpu, call, none) }
-            }
-        }
     }
 }

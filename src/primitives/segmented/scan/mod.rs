@@ -4,12 +4,12 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 
-use super::cpu::Bounds;
+use super::BoundSegments;
 use super::segments::{Cut, Segments};
-use crate::device::{Backend, DeviceBinder};
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::primitives::scan::cpu::Output;
-use crate::source::{Form, HostBinder, Items, Source};
+use crate::source::{Form, Host, Items, Source};
 use crate::{Buffer, Device, Element, Error, Monoid, Prefixes, Result};
 
 /// The scan of each segment of `input`. [`Prefixes`] says which one: exclusive or inclusive, and
@@ -44,7 +44,7 @@ pub fn segmented_scan<T: Element, Op: Monoid<T>>(
     input: impl Source<Item = T>,
     segments: impl Segments,
 ) -> Result<Vec<T>> {
-    scan_host::<T, Op, _, _>(prefixes, input, segments)
+    scan_on::<Host, T, Op, _, _>(&Device::for_host_data()?, prefixes, input, segments)?.into_vec()
 }
 
 /// Writes the scan of each segment of `input` to `output`, of the same length. Otherwise as
@@ -96,8 +96,8 @@ pub fn segmented_scan_in_place<T: Element, Op: Monoid<T>>(
         return scan_slice_in_place::<T, Op, _>(prefixes, data, segments);
     }
     let copy = &*data;
-    let result = scan_host::<T, Op, _, _>(prefixes, copy, segments)?;
-    data.copy_from_slice(&result);
+    let result = scan_on::<Host, T, Op, _, _>(&device, prefixes, copy, segments)?;
+    data.copy_from_slice(&result.into_vec()?);
     Ok(())
 }
 
@@ -108,38 +108,11 @@ fn scan_slice_in_place<T: Element, Op: Monoid<T>, G: Segments>(
 ) -> Result<()> {
     const { assert_element_size::<T>() };
     let device = Device::cpu();
-    let mut binder = HostBinder::new(&device);
-    let bound = segments.bind(&mut binder, data.len())?;
-    // SAFETY: the arguments are of the segments, which are borrowed.
-    let bounds = unsafe { Bounds::<G::Cut>::new(&bound, segments.count()) };
-    cpu::scan::<T, Op, _>(
-        &Items::of_slice(&[]),
-        Output::InPlace(data),
-        &bounds,
-        prefixes,
-    );
+    let call = Call::<Host>::on(&device);
+    let segments = BoundSegments::of(&call, &segments, data.len())?;
+    let (nothing, output) = (Items::of_slice(&[]), Output::InPlace(data));
+    cpu::scan::<T, Op, _>(&nothing, output, &segments.bounds(), prefixes);
     Ok(())
-}
-
-fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
-    prefixes: Prefixes<T>,
-    input: S,
-    segments: G,
-) -> Result<Vec<T>> {
-    let device = Device::for_host_data()?;
-    let mut binder = HostBinder::new(&device);
-    let len = input.items()?;
-    let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
-    // SAFETY: the binder gave addresses on the device, and it, the source and the segments outlive
-    // the call.
-    let buffer = unsafe {
-        device.segmented_scan_bound::<T, Op, S::Form, G::Cut>(
-            bound,
-            (len, segments.count()),
-            prefixes,
-        )
-    };
-    buffer?.into_vec()
 }
 
 fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
@@ -151,22 +124,78 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>, G: Segments>(
     Error::check_length(input.items()?, output.len())?;
     let device = Device::for_host_data()?;
     if !device.is_cpu() {
-        output.copy_from_slice(&scan_host::<T, Op, _, _>(prefixes, input, segments)?);
+        let result = scan_on::<Host, T, Op, _, _>(&device, prefixes, input, segments)?;
+        output.copy_from_slice(&result.into_vec()?);
         return Ok(());
     }
-    let mut binder = HostBinder::new(&device);
-    let source = input.bind(&mut binder)?;
-    let bound = segments.bind(&mut binder, output.len())?;
-    // SAFETY: the arguments are of the source and the segments, which are borrowed. The scan writes
-    // elements only.
-    unsafe {
-        let bounds = Bounds::<G::Cut>::new(&bound, segments.count());
-        let (len, output) = (output.len(), Output::over(output));
-        Items::with::<S::Form, _>(&source, len, |items| {
-            cpu::scan::<T, Op, _>(items, output, &bounds, prefixes);
-        });
-    }
+    let call = Call::<Host>::on(&device);
+    let input = call.bind(&input)?;
+    let segments = BoundSegments::of(&call, &segments, input.len())?;
+    scan_on_cpu::<T, Op, _, _>(input, segments, output, prefixes);
     Ok(())
+}
+
+/// Writes the scan of each segment over `output`, which has the length of the input.
+fn scan_on_cpu<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    input: Bound<'_, F>,
+    segments: BoundSegments<'_, C>,
+    output: &mut [T],
+    prefixes: Prefixes<T>,
+) {
+    // SAFETY: the scan writes elements only.
+    let output = unsafe { Output::over(output) };
+    let bounds = segments.bounds();
+    input.with_items(|items| cpu::scan::<T, Op, C>(items, output, &bounds, prefixes));
+}
+
+fn scan_on<P, T, Op, S, G>(
+    device: &Device,
+    prefixes: Prefixes<T>,
+    input: S,
+    segments: G,
+) -> Result<Buffer<T>>
+where
+    P: OnDevice,
+    T: Element,
+    Op: Monoid<T>,
+    S: Source<P, Item = T>,
+    G: Segments<P>,
+{
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    let segments = BoundSegments::of(&call, &segments, input.len())?;
+    scan_bound::<T, Op, _, _>(input, segments, prefixes)
+}
+
+fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
+    input: Bound<'_, F>,
+    segments: BoundSegments<'_, C>,
+    prefixes: Prefixes<T>,
+) -> Result<Buffer<T>> {
+    const { assert_element_size::<T>() };
+    let (device, len) = (input.device(), input.len());
+    let mut results = Buffer::<T>::reserve(device, len)?;
+    match &device.backend {
+        Backend::Cpu => {
+            let (output, bounds) = (Output::Into(results.spare()), segments.bounds());
+            input.with_items(|items| cpu::scan::<T, Op, C>(items, output, &bounds, prefixes));
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let call = cuda::Call {
+                source: input.arguments(),
+                segments: segments.arguments(),
+                len,
+                count: segments.count(),
+                out: results.address_mut(),
+            };
+            // SAFETY: the source and the segments are on this GPU; there is room for all results.
+            unsafe { cuda::scan_on::<T, Op, F, C>(gpu, call, prefixes)? };
+        }
+    }
+    // SAFETY: the scan writes a result for each item.
+    unsafe { results.set_len(len) };
+    Ok(results)
 }
 
 /// # Segmented scans
@@ -204,7 +233,7 @@ impl Device {
         input: impl Source<Device, Item = T>,
         segments: impl Segments<Device>,
     ) -> Result<Buffer<T>> {
-        self.segmented_scan_source::<T, Op, _, _>(prefixes, input, segments)
+        scan_on::<Device, T, Op, _, _>(self, prefixes, input, segments)
     }
 
     /// The scan of each segment of `input` into `output`, of the same length.
@@ -228,75 +257,6 @@ impl Device {
         self.segmented_scan_buffer::<T, Op, _>(prefixes, data, segments)
     }
 
-    fn segmented_scan_source<T, Op, S, G>(
-        &self,
-        prefixes: Prefixes<T>,
-        input: S,
-        segments: G,
-    ) -> Result<Buffer<T>>
-    where
-        T: Element,
-        Op: Monoid<T>,
-        S: Source<Device, Item = T>,
-        G: Segments<Device>,
-    {
-        let mut binder = DeviceBinder::new(self);
-        let len = input.items()?;
-        let bound = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
-        // SAFETY: the binder saw to it that all buffers are on this device; they are borrowed.
-        unsafe {
-            self.segmented_scan_bound::<T, Op, S::Form, G::Cut>(
-                bound,
-                (len, segments.count()),
-                prefixes,
-            )
-        }
-    }
-
-    /// Scans into a new buffer.
-    ///
-    /// # Safety
-    ///
-    /// The arguments are those of a source with `len` items, and of `count` segments of so many
-    /// items, all in this device's memory, which stays borrowed.
-    unsafe fn segmented_scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
-        &self,
-        (source, segments): (F::Arguments, C::Arguments),
-        (len, count): (usize, usize),
-        prefixes: Prefixes<T>,
-    ) -> Result<Buffer<T>> {
-        const { assert_element_size::<T>() };
-        let mut results = Buffer::<T>::reserve(self, len)?;
-        match &self.backend {
-            Backend::Cpu => {
-                let output = Output::Into(results.spare());
-                // SAFETY: the caller's.
-                unsafe {
-                    let bounds = Bounds::<C>::new(&segments, count);
-                    Items::with::<F, _>(&source, len, |items| {
-                        cpu::scan::<T, Op, C>(items, output, &bounds, prefixes);
-                    });
-                }
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => {
-                let out = results.address_mut();
-                let call = cuda::Call {
-                    source,
-                    segments,
-                    len,
-                    count,
-                    out,
-                };
-                // SAFETY: the caller's; there is room for all results.
-                unsafe { cuda::scan_on::<T, Op, F, C>(gpu, call, prefixes)? };
-            }
-        }
-        // SAFETY: the scan writes a result for each item.
-        unsafe { results.set_len(len) };
-        Ok(results)
-    }
-
     fn segmented_scan_source_into<T, Op, S, G>(
         &self,
         prefixes: Prefixes<T>,
@@ -312,33 +272,25 @@ impl Device {
     {
         const { assert_element_size::<T>() };
         self.check_owns(output)?;
-        let mut binder = DeviceBinder::new(self);
-        let (len, count) = (input.items()?, segments.count());
-        let (source, bound) = (input.bind(&mut binder)?, segments.bind(&mut binder, len)?);
-        Error::check_length(len, output.len())?;
+        let call = Call::<Device>::on(self);
+        let input = call.bind(&input)?;
+        let segments = BoundSegments::of(&call, &segments, input.len())?;
+        Error::check_length(input.len(), output.len())?;
         match &self.backend {
             Backend::Cpu => {
-                // SAFETY: the binder saw to it that all buffers are on the CPU; they are borrowed.
-                // The scan writes elements only.
-                unsafe {
-                    let bounds = Bounds::<G::Cut>::new(&bound, count);
-                    let output = Output::over(output.as_host_mut());
-                    Items::with::<S::Form, _>(&source, len, |items| {
-                        cpu::scan::<T, Op, _>(items, output, &bounds, prefixes);
-                    });
-                }
+                scan_on_cpu::<T, Op, _, _>(input, segments, output.as_host_mut(), prefixes);
                 Ok(())
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => {
                 let call = cuda::Call {
-                    source,
-                    segments: bound,
-                    len,
-                    count,
+                    source: input.arguments(),
+                    segments: segments.arguments(),
+                    len: input.len(),
+                    count: segments.count(),
                     out: output.address_mut(),
                 };
-                // SAFETY: the binder saw to it that all buffers are on this GPU; they are borrowed.
+                // SAFETY: the source, the segments and the output are on this GPU.
                 unsafe { cuda::scan_on::<T, Op, S::Form, G::Cut>(gpu, call, prefixes) }
             }
         }
@@ -352,28 +304,26 @@ impl Device {
     ) -> Result<()> {
         const { assert_element_size::<T>() };
         self.check_owns(data)?;
-        let mut binder = DeviceBinder::new(self);
-        let (len, count) = (data.len(), segments.count());
-        let bound = segments.bind(&mut binder, len)?;
+        let call = Call::<Device>::on(self);
+        let segments = BoundSegments::of(&call, &segments, data.len())?;
         match &self.backend {
             Backend::Cpu => {
-                // SAFETY: the binder saw to it that the segments are on the CPU; they are borrowed.
-                let bounds = unsafe { Bounds::<G::Cut>::new(&bound, count) };
                 let output = Output::InPlace(data.as_host_mut());
-                cpu::scan::<T, Op, _>(&Items::of_slice(&[]), output, &bounds, prefixes);
+                let nothing = Items::of_slice(&[]);
+                cpu::scan::<T, Op, _>(&nothing, output, &segments.bounds(), prefixes);
                 Ok(())
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => {
-                let address = data.address_mut();
+                let (address, len) = (data.address_mut(), data.len());
                 let call = cuda::Call {
                     source: crate::source::SliceArguments { address },
-                    segments: bound,
+                    segments: segments.arguments(),
                     len,
-                    count,
+                    count: segments.count(),
                     out: address,
                 };
-                // SAFETY: the data is on this GPU, and nothing else uses it.
+                // SAFETY: the data and the segments are on this GPU, and nothing else uses them.
                 unsafe {
                     cuda::scan_on::<T, Op, crate::source::Slice<T>, G::Cut>(gpu, call, prefixes)
                 }
