@@ -62,7 +62,8 @@ pub(crate) fn draw(
         };
         list.push((thread, region, item));
     }
-    let layouts = layouts(rounds.values());
+    let shown = rounds.len().min(MOST_ROUNDS);
+    let layouts = layouts(rounds.values().take(shown));
     let widest = layouts.values().map(Vec::len).max().unwrap_or(1);
     let threads = |launch: u64| {
         let launch = &call.launches[launch as usize];
@@ -77,7 +78,7 @@ pub(crate) fn draw(
         y: 4.0,
     };
     let mut last = 0;
-    for (number, ((launch, _), round)) in rounds.iter().enumerate() {
+    for (number, ((launch, _), round)) in rounds.iter().take(shown).enumerate() {
         if *launch != last {
             drawing.rule(&format!("launch {}", launch + 1));
             last = *launch;
@@ -86,12 +87,16 @@ pub(crate) fn draw(
     }
     let first = &call.launches[0];
     let caption = format!(
-        "{} of {} in {} of {}, {}: the emulator's trace. Above the threads is what they read, \
+        "{} of {} in {} of {}, {}{}: the emulator's trace. Above the threads is what they read, \
          below what they write.",
         count(call.launches.len() as u64, "launch", "launches"),
         first.function,
         count(first.blocks.into(), "block", "blocks"),
         count(first.threads.into(), "thread", "threads"),
+        match shown < rounds.len() {
+            true => format!("the first {shown} of "),
+            false => String::new(),
+        },
         count(rounds.len() as u64, "round", "rounds"),
     );
     let (total, height) = (LEFT + width + 8.0, drawing.y);
@@ -115,6 +120,9 @@ pub(crate) fn standalone(svg: &str) -> String {
     );
     svg.replacen("<title>", &style, 1)
 }
+
+/// The rounds that are drawn: what comes after so many repeats them.
+const MOST_ROUNDS: usize = 20;
 
 /// More items than the shared memory of a block holds.
 const BLOCK: u64 = 1 << 20;

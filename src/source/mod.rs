@@ -39,7 +39,6 @@ mod items;
 mod map;
 mod slice;
 mod strided;
-mod table;
 mod up_to;
 mod with;
 mod zip;
@@ -60,7 +59,6 @@ pub use zip::{Zip, ZipArguments, zip, zip3};
 pub(crate) use by_reference::ByReference;
 pub(crate) use gather::{Most, check as check_indices, negative as negative_index};
 pub(crate) use items::{FlaggedItems, Items, SumBlock};
-pub(crate) use table::At;
 
 use crate::definitions::Definitions;
 use crate::{CudaType, Element, Result};

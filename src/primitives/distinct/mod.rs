@@ -5,7 +5,7 @@ use super::segmented::Starts;
 use super::select::Runs;
 use super::sort::{KeyMap, Kind, Order, Sortable};
 use crate::definitions::Definitions;
-use crate::source::{At, Host, Source, heads_by, index, map_with};
+use crate::source::{Host, Indices, Source, gather, heads_by, index};
 use crate::{Buffer, CudaType, Device, Element, Error, Function, Monoid, Result};
 use std::marker::PhantomData;
 
@@ -22,6 +22,7 @@ impl<K: Sortable, const TOTAL: bool> OfOneRank<K, TOTAL> {
     };
 }
 
+#[diagnostic::do_not_recommend]
 impl<K: Sortable, const TOTAL: bool> Function for OfOneRank<K, TOTAL> {
     type Input = (K, K);
     type Output = bool;
@@ -219,11 +220,11 @@ impl Device {
         let places = index(input.items()?);
         let (sorted, places) = self.sort_pairs(input, places, order)?;
         let runs = self.runs_of_sorted(&sorted, order)?;
-        let table = [places.address(), places.len() as u64];
+        let firsts = gather(&places, Indices::unchecked(&runs.starts));
         Ok(Distinct {
             values: runs.items,
             counts: runs.lengths,
-            firsts: self.collect(map_with::<At<u64>, _, _>(&runs.starts, table))?,
+            firsts: self.collect(firsts)?,
         })
     }
 

@@ -39,6 +39,7 @@ unsafe fn numbers<'a, K: Sortable>([address, len, _]: Sorted) -> &'a [K] {
     unsafe { std::slice::from_raw_parts(address as *const K, len as usize) }
 }
 
+#[diagnostic::do_not_recommend]
 impl<K: Sortable> Function for BoundIn<K> {
     type Input = (K, Sorted);
     type Output = u64;
@@ -90,6 +91,7 @@ fn cuda_types<K: Sortable>(definitions: &mut Definitions) -> (String, String, u3
 #[derive(Debug)]
 pub(crate) struct EndAt<K>(PhantomData<fn() -> K>);
 
+#[diagnostic::do_not_recommend]
 impl<K: Sortable> Function for EndAt<K> {
     type Input = (u64, Sorted);
     type Output = u64;

@@ -7,8 +7,8 @@ use crate::definitions::Definitions;
 use crate::device::{Bound, DeviceBinder};
 use crate::primitives::collect::{collect_on, collected};
 use crate::source::{
-    At, Constant, ConstantArguments, Feeds, Form, Host, Map, Slice, Source, Zip, ZipArguments, map,
-    map_with,
+    Constant, ConstantArguments, Feeds, Form, Host, Indices, Map, Slice, Source, Zip, ZipArguments,
+    gather, map,
 };
 use crate::{Buffer, CudaType, Device, Element, Function, Result, argsort};
 use std::marker::PhantomData;
@@ -145,6 +145,7 @@ pub type Asked = [u32; 3];
 #[derive(Debug)]
 pub struct RankOf<K, B>(PhantomData<fn() -> (K, B)>);
 
+#[diagnostic::do_not_recommend]
 impl<K: Parts, B: Bits> Function for RankOf<K, B> {
     type Input = (K, Asked);
     type Output = B;
@@ -297,8 +298,7 @@ fn gathered<V: Element>(
     values: &Buffer<V>,
     places: &Buffer<u64>,
 ) -> Result<Buffer<V>> {
-    let table = [values.address(), values.len() as u64];
-    device.collect(map_with::<At<V>, _, _>(places, table))
+    device.collect(gather(values, Indices::unchecked(places)))
 }
 
 /// The items of a source, sorted by a key: Rust's `sort_by_key`. Items of equal keys stay in the

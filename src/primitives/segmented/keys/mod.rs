@@ -150,6 +150,7 @@ where
 #[derive(Debug)]
 pub(crate) struct BeginsRun<T>(PhantomData<fn() -> T>);
 
+#[diagnostic::do_not_recommend]
 impl<T: CudaType> Function for BeginsRun<T> {
     type Input = (T, bool);
     type Output = bool;
