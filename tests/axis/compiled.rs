@@ -1,14 +1,13 @@
 //! NVRTC compiles the kernels along axes, of segments of rows, of scatter and of scans in reverse,
 //! for old and new GPUs.
 
+use crate::support::compiled::check_compiled;
 use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing};
-use crate::support::skip;
 use half::f16;
 use warpfold::codegen::kernels::{
     AxisLanes, AxisPolicy, AxisSegments, Scan, Scatter, SegmentedPolicy, SegmentedScan,
 };
 use warpfold::codegen::{BlockPolicy, Engine, Kernel, Kernels, Layouts, RowPolicy};
-use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::ops::{Add, Max};
 use warpfold::source::{Form, Gather, GatherRows, Map, Slice, Zip};
 use warpfold::statistics::{First, Place, Ranked};
@@ -42,9 +41,6 @@ fn segments<T: Element, Op: Monoid<T>, F: Form<Item = T>>() -> Kernel {
 
 #[test]
 fn kernels_along_axes_compile_for_old_and_new_gpus() {
-    if let Err(error) = nvrtc::version() {
-        return skip("nvrtc", &error.to_string());
-    }
     type Arrays = [u64; 8];
     let mut kernels = vec![
         axis::<f32, Add, Slice<f32>>(),
@@ -69,14 +65,6 @@ fn kernels_along_axes_compile_for_old_and_new_gpus() {
     kernels.extend(reverse::<f16, Add, Slice<f16>>());
     kernels.extend(reverse::<Bicyclic, BicyclicProduct, Slice<Bicyclic>>());
     kernels.extend(reverse::<f32, Add, Products>());
-    for (kernel, architecture) in kernels
-        .iter()
-        .zip([75, 90, 120, 80, 100].into_iter().cycle())
-    {
-        let source = kernel.source().unwrap();
-        match nvrtc::compile(&source, "an axis", Target::Cubin(architecture)) {
-            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{kernel:?} for sm_{architecture}"),
-            Err(error) => panic!("{kernel:?} for sm_{architecture}: {error}"),
-        }
-    }
+    let architectures = [75, 90, 120, 80, 100].into_iter().cycle();
+    check_compiled("an axis", kernels.into_iter().zip(architectures));
 }

@@ -1,13 +1,12 @@
 //! NVRTC compiles the kernels of merges, searches, keys and groups, for old and new GPUs.
 
 use super::{Fraction, less};
-use crate::support::skip;
+use crate::support::compiled::check_compiled;
 use warpfold::codegen::kernels::{Asked, Collect, OfOneRank, RankOf, RunParts, Select};
 use warpfold::codegen::{
     Engine, Kernel, Kernels, MergeShape, merge_by_kernel, merge_kernel, search_kernels,
     sort_by_kernel,
 };
-use warpfold::cuda::nvrtc::{self, Target};
 use warpfold::half::{bf16, f16};
 use warpfold::source::{Constant, Form, Heads, Map, Slice, Zip};
 use warpfold::{Element, Sortable, function};
@@ -28,9 +27,6 @@ fn runs<K: Sortable, const TOTAL: bool>() -> Kernel {
 
 #[test]
 fn kernels_of_merges_and_searches_compile_for_old_and_new_gpus() {
-    if let Err(error) = nvrtc::version() {
-        return skip("nvrtc", &error.to_string());
-    }
     type Columns<A, B, R> =
         Map<RankOf<(A, B), R>, Zip<(Zip<(Slice<A>, Slice<B>)>, Constant<Asked>)>>;
     let of = MergeShape::of;
@@ -54,11 +50,8 @@ fn kernels_of_merges_and_searches_compile_for_old_and_new_gpus() {
     kernels.extend(search_kernels::<i128>(90).map(|(kernel, _)| kernel));
     kernels.extend(search_kernels::<f16>(90).map(|(kernel, _)| kernel));
     let architectures = [75, 80, 86, 89, 90, 100, 120];
-    for (kernel, architecture) in kernels.into_iter().zip(architectures.into_iter().cycle()) {
-        let source = kernel.source().unwrap();
-        match nvrtc::compile(&source, "a merge", Target::Cubin(architecture)) {
-            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{kernel:?} for sm_{architecture}"),
-            Err(error) => panic!("{kernel:?} for sm_{architecture}: {error}"),
-        }
-    }
+    check_compiled(
+        "a merge",
+        kernels.into_iter().zip(architectures.into_iter().cycle()),
+    );
 }

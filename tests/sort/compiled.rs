@@ -1,14 +1,10 @@
 //! NVRTC compiles the kernels, for old and new GPUs.
 
-use crate::support::skip;
+use crate::support::compiled::check_compiled;
 use warpfold::codegen::{SortShape, sort_gather};
-use warpfold::cuda::nvrtc::{self, Target};
 
 #[test]
 fn kernels_of_a_sort_compile_for_old_and_new_gpus() {
-    if let Err(error) = nvrtc::version() {
-        return skip("nvrtc", &error.to_string());
-    }
     let shapes = [
         SortShape::of_keys::<u8>(),
         SortShape::of_pairs::<i16, [u8; 3]>(),
@@ -20,11 +16,5 @@ fn kernels_of_a_sort_compile_for_old_and_new_gpus() {
     let kernels = shapes.map(|shape| [shape.short(), shape.long(32), shape.long(64)]);
     let all = kernels.as_flattened().iter().cloned();
     let all = all.chain([sort_gather::<[f64; 8]>(), sort_gather::<u8>()]);
-    for (kernel, architecture) in all.zip([75, 90, 120, 80].into_iter().cycle()) {
-        let source = kernel.source().unwrap();
-        match nvrtc::compile(&source, "a sort", Target::Cubin(architecture)) {
-            Ok(image) => assert_eq!(&image[..4], b"\x7fELF", "{kernel:?} for sm_{architecture}"),
-            Err(error) => panic!("{kernel:?} for sm_{architecture}: {error}"),
-        }
-    }
+    check_compiled("a sort", all.zip([75, 90, 120, 80].into_iter().cycle()));
 }

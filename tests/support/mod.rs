@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cases;
+#[cfg(feature = "cuda")]
+pub(crate) mod compiled;
 pub(crate) mod data;
 pub(crate) mod emulator;
 pub(crate) mod layer;
