@@ -10,9 +10,10 @@ use warpfold::{
     scan_axis_in_place, zip,
 };
 
-fn check<T: Sample, Op: Monoid<T>>(cases: &[Case]) {
+/// Each case with one of `of` forms of scans, the next ones with the next case.
+fn check<T: Sample, Op: Monoid<T>>(cases: &[Case], of: usize) {
     let device = Device::cpu();
-    for case in cases {
+    for (number, case) in cases.iter().enumerate() {
         let (axis, data) = (case.axis(), case.data::<T>());
         let buffer = device.upload(&data).unwrap();
         let what = format!("{case:?}");
@@ -24,7 +25,7 @@ fn check<T: Sample, Op: Monoid<T>>(cases: &[Case]) {
         );
         let folds = device.reduce_axis::<T, Op>(&buffer, axis).unwrap();
         assert_same(&folds.to_vec().unwrap(), &expected, &what);
-        for form in Form::all() {
+        for form in Form::all().into_iter().skip(number % of).step_by(of) {
             let what = format!("{case:?}, {form:?}");
             if let Some(init) = form.init {
                 let expected = case.folds::<T, Op>(&data, Some(init));
@@ -49,11 +50,11 @@ fn check<T: Sample, Op: Monoid<T>>(cases: &[Case]) {
 
 #[test]
 fn each_lane_gets_what_the_law_gives_for_it_alone() {
-    check::<f32, Add>(&cases(5));
-    check::<u64, Bracketing>(&cases(5));
-    check::<f16, Add>(&cases(4));
-    check::<Bicyclic, BicyclicProduct>(&cases(4));
-    check::<i32, Max>(&cases(3));
+    check::<f32, Add>(&cases(5), 1);
+    check::<u64, Bracketing>(&cases(5), 1);
+    check::<f16, Add>(&cases(4), 1);
+    check::<Bicyclic, BicyclicProduct>(&cases(4), 1);
+    check::<i32, Max>(&cases(3), 1);
 }
 
 /// More items than one task takes: tall, wide and in the middle.
@@ -70,8 +71,8 @@ fn tasks_share_long_lanes_and_many_lanes() {
             ..Case::new(2, 9000, 4)
         },
     ];
-    check::<f32, Add>(&cases);
-    check::<u64, Bracketing>(&cases[..3]);
+    check::<f32, Add>(&cases, 3);
+    check::<u64, Bracketing>(&cases[..3], 3);
 }
 
 #[function]
