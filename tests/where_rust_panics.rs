@@ -59,6 +59,7 @@ macro_rules! for_every_integer {
 mod emulated {
     use super::*;
     use crate::emulator::{Argument, Grid, Script, Toolchain, address};
+    use crate::support::matrix::is_drawn;
     use warpfold::bytemuck;
     use warpfold::codegen::{Engine, LevelArguments, Policy, Primitive, kernels, source};
     use warpfold::source::SliceArguments;
@@ -72,8 +73,11 @@ mod emulated {
             let Some(toolchain) = Toolchain::get() else {
                 return;
             };
-            let text = source::<kernels::Reduce<[I; 6], Divisions>>(Engine::Levels);
             let name = format!("divisions {}", type_name::<I>());
+            if !is_drawn(&name, ["i8", "i32"].contains(&type_name::<I>())) {
+                return;
+            }
+            let text = source::<kernels::Reduce<[I; 6], Divisions>>(Engine::Levels);
             let kernel = "reduce_finish";
             let module = toolchain.module(&name, &text.expect("the source"), &[kernel]);
             let mut script = Script::new();

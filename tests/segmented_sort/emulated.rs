@@ -4,6 +4,7 @@ use super::{Mix, expected, offsets};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::sort::cases::{Key, ORDERS, PATTERNS, assert_bits, keys};
 use crate::sort::emulated::code_of;
+use crate::support::matrix::is_drawn;
 use crate::support::workspace::{KEY, used_workspace};
 use warpfold::codegen::kernels::{SegmentedSort, SegmentedSortArguments};
 use warpfold::codegen::{
@@ -83,11 +84,8 @@ impl Sorting {
                 Sort::<K>::kernel(shape),
             ),
             sorts: sorts.map(|shape| shape.rows(1)).map(|shape| {
-                let module = module(
-                    toolchain,
-                    &format!("{name} pairs {shape:?}"),
-                    shape.long(32),
-                );
+                // Types that have the shape share its module.
+                let module = module(toolchain, &format!("pairs {shape:?}"), shape.long(32));
                 (shape, module)
             }),
         }
@@ -232,7 +230,10 @@ impl Sorting {
 }
 
 fn check<K: Key>(name: &str, lens: &[usize], mixes: &[Mix]) {
-    let Some(toolchain) = Toolchain::get() else {
+    let toolchain = Toolchain::get();
+    let Some(toolchain) =
+        toolchain.filter(|_| is_drawn(&format!("{name} segments"), name == "f32"))
+    else {
         return;
     };
     let sorting = Sorting::new::<K>(toolchain, name);

@@ -2,7 +2,9 @@
 
 use super::cases::{Floats, Key, ORDERS, PATTERNS, Pattern, assert_bits, by_places, keys, oracle};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
+use crate::support::matrix::is_drawn;
 use crate::support::workspace::used_workspace;
+use std::cell::OnceCell;
 use warpfold::codegen::{
     GatherArguments, SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_MERGE_THREADS,
     SORT_PASS, SORT_SHORT_MERGE, SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape,
@@ -19,22 +21,40 @@ enum Form {
     Places,
 }
 
-struct Modules {
+/// The modules of a shape. Few lengths need all of them, so each is compiled when it is first
+/// launched.
+struct Modules<'a> {
+    toolchain: &'a Toolchain,
+    name: String,
     shape: SortShape,
-    short: Module,
-    long: [Module; 2],
+    short: OnceCell<Module>,
+    long: [OnceCell<Module>; 2],
 }
 
-impl Modules {
-    fn new(toolchain: &Toolchain, name: &str, shape: SortShape) -> Modules {
-        let module = |what: &str, kernel: warpfold::codegen::Kernel| {
-            let source = kernel.source().unwrap();
-            toolchain.module(&format!("{name} sort {what}"), &source, kernel.functions())
-        };
+impl<'a> Modules<'a> {
+    fn new(toolchain: &'a Toolchain, name: &str, shape: SortShape) -> Modules<'a> {
         Modules {
+            toolchain,
+            name: name.to_owned(),
             shape,
-            short: module("short", shape.short()),
-            long: [32, 64].map(|bits| module(&format!("long{bits}"), shape.long(bits))),
+            short: OnceCell::new(),
+            long: [OnceCell::new(), OnceCell::new()],
+        }
+    }
+
+    /// The module of short sorts, or that of long ones whose positions have so many bits.
+    fn module(&self, long: Option<usize>) -> &Module {
+        let compile = |what: &str, kernel: warpfold::codegen::Kernel| {
+            let name = format!("{} sort {what}", self.name);
+            let source = kernel.source().unwrap();
+            self.toolchain.module(&name, &source, kernel.functions())
+        };
+        match long {
+            None => self
+                .short
+                .get_or_init(|| compile("short", self.shape.short())),
+            Some(bits) => self.long[usize::from(bits == 64)]
+                .get_or_init(|| compile(&format!("long{bits}"), self.shape.long(bits as u64))),
         }
     }
 
@@ -122,7 +142,7 @@ impl Modules {
                 };
                 script.launch(function, grid, &[argument]);
             }
-            &self.short
+            self.module(None)
         } else {
             let argument = [Argument::of_struct(&arguments)];
             script.launch(SORT_BEGIN.name, grid(2, 64, 0), &argument);
@@ -135,7 +155,7 @@ impl Modules {
                 let argument = Argument::of_struct(&SortArguments { pass, ..arguments });
                 script.launch(SORT_PASS.name, tiled(plan.tiles()), &[argument]);
             }
-            &self.long[usize::from(bits == 64)]
+            self.module(Some(bits))
         };
         if !places {
             script.save(keys_out);
@@ -167,7 +187,12 @@ pub(crate) fn code_of<K: Key>((_, descending, floats): (Order, bool, Floats)) ->
         | mantissa << 8
 }
 
+/// The sorts of one type. To compile them takes seconds, so a run has words, floats, and of the
+/// other types those that it draws.
 fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[Pattern]) {
+    if !is_drawn(&format!("{name} sort"), ["u32", "f32"].contains(&name)) {
+        return;
+    }
     let modules = Modules::new(toolchain, name, SortShape::of_keys::<K>().rows(1));
     let with_places = Modules::new(
         toolchain,
