@@ -4,7 +4,7 @@
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::engines::emulated::cases::workspace_of;
 use crate::support::data::{Sample, assert_same, sample};
-use crate::support::matrix::is_drawn;
+use crate::support::matrix::{has_turn, is_drawn};
 use crate::support::operators::{
     Bicyclic, BicyclicProduct, Bracketing, Guarded, GuardedBracketing, GuardedSum, guarded_up_to,
 };
@@ -93,13 +93,18 @@ pub(crate) fn lengths(run: usize, share: usize) -> Vec<usize> {
     lengths
 }
 
-/// What every run tests, by its name; the others take turns.
-const IN_EVERY_RUN: [&str; 11] = [
+/// Sources that engines read, as the dot product. Of each kernel a run has one of them, the next one
+/// on the next day.
+const IN_TURN: [&str; 4] = [
     "gathered",
-    "dot product",
     "greater of floats",
     "lesser of floats",
     "pairs with a parameter",
+];
+
+/// What every run tests, by its name; the others take turns.
+const IN_EVERY_RUN: [&str; 7] = [
+    "dot product",
     "parameter",
     "words collect",
     "u32 Kept",
@@ -116,7 +121,11 @@ pub(crate) fn drawn_module<K: Kernels>(
 ) -> Option<Module> {
     let full_name = format!("{name} {} {}", K::NAME, engine.name());
     let always = IN_EVERY_RUN.iter().any(|one| full_name.starts_with(one));
-    is_drawn(&full_name, always).then(|| module::<K>(toolchain, name, engine))
+    let turn = IN_TURN.iter().enumerate().find_map(|(number, source)| {
+        let kernel = full_name.strip_prefix(source)?;
+        Some(has_turn(kernel, number, IN_TURN.len()))
+    });
+    is_drawn(&full_name, always || turn == Some(true)).then(|| module::<K>(toolchain, name, engine))
 }
 
 pub(crate) fn module<K: Kernels>(toolchain: &Toolchain, name: &str, engine: Engine) -> Module {

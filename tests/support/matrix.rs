@@ -65,9 +65,24 @@ pub(crate) fn is_in_every_run<T: 'static, Op: 'static>() -> bool {
 /// `WARPFOLD_SAMPLE=20779/3` takes a third by that seed, and `WARPFOLD_SAMPLE=whole` everything.
 /// What `always` holds for is in every sample.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
-    // The seed, and of how many things a run takes one.
+    let (seed, one_in) = day();
+    let drawn = always || ((hash(name) >> 32) + seed).is_multiple_of(one_in);
+    if drawn {
+        eprintln!("WARPFOLD_SAMPLE={seed}/{one_in} draws {name}");
+    }
+    drawn
+}
+
+/// Whether thing `number` of `count` has its turn. Each run has one of them for each name, the next
+/// one on the next day.
+pub(crate) fn has_turn(name: &str, number: usize, count: usize) -> bool {
+    ((hash(name) >> 32) + day().0) % count as u64 == number as u64
+}
+
+/// The seed, and of how many things a run takes one.
+fn day() -> (u64, u64) {
     static SAMPLE: OnceLock<(u64, u64)> = OnceLock::new();
-    let &(seed, one_in) = SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
+    *SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
         Ok(text) if text == "whole" => (0, 1),
         Ok(text) => {
             let (seed, one_in) = text.split_once('/').unwrap_or((&text, "20"));
@@ -80,15 +95,13 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             (now.expect("a clock").as_secs() / (24 * 60 * 60), 20)
         }
-    });
-    // FNV-1a: the same on every machine.
+    })
+}
+
+/// FNV-1a: the same on every machine.
+fn hash(name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
-    let drawn = always || ((hash >> 32) + seed).is_multiple_of(one_in);
-    if drawn {
-        eprintln!("WARPFOLD_SAMPLE={seed}/{one_in} draws {name}");
-    }
-    drawn
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// The groups of the matrix, so that tests can share it out. The operators after a bar take part in
