@@ -58,10 +58,14 @@ pub(crate) mod lanes;
 pub(crate) mod launch;
 pub(crate) mod levels;
 pub(crate) mod library;
+pub(crate) mod links;
 mod memory;
+pub(crate) mod nccl;
 pub mod nvrtc;
 mod nvrtc_library;
+mod pinned;
 mod source;
+pub(crate) mod staging;
 mod workspace;
 
 pub use crate::primitives::axis::cuda::{AlongAxis, SegmentedReduceVectors};
@@ -90,6 +94,7 @@ pub use disk_cache::without_disk_cache;
 pub use kernels::unload;
 #[doc(hidden)]
 pub use library::require_timing;
+pub use links::{Link, links};
 pub use memory::{allocate, download, upload};
 #[doc(hidden)]
 pub use source::StreamBinder;

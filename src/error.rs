@@ -15,7 +15,7 @@ pub enum Error {
     /// A library that CUDA needs is missing or lacks a function.
     #[error("{library} cannot be used: {cause}\n  remedy: {remedy}")]
     Library {
-        /// The library's name: the CUDA driver or NVRTC.
+        /// The library's name: the CUDA driver, NVRTC or NCCL.
         library: &'static str,
         /// What was tried and how it failed.
         cause: String,
@@ -58,6 +58,15 @@ pub enum Error {
         /// What the crate was doing.
         action: String,
         /// The driver's own name and description of the error.
+        cause: String,
+    },
+
+    /// A call to NCCL failed.
+    #[error("NCCL failed while {action}: {cause}")]
+    Nccl {
+        /// What the crate was doing.
+        action: String,
+        /// NCCL's own description of the error.
         cause: String,
     },
 

@@ -7,7 +7,74 @@
 
 use crate::{Error, Result};
 use libloading::Library;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+/// Functions of a library that is not `cudarc`'s to load: what they are, and for each the field's
+/// name, its own name, and its type.
+macro_rules! functions {
+    ($what:literal $($(#[$about:meta])* $field:ident $name:literal $type:ty;)*) => {
+        #[doc = $what]
+        pub(super) struct Functions {
+            $($(#[$about])* pub(super) $field: $type,)*
+        }
+
+        impl Functions {
+            /// All functions of a library; or the name of one that it lacks.
+            fn find(library: &Library) -> Result<Functions, &'static str> {
+                Ok(Functions {
+                    $(
+                        // SAFETY: it is the library's function of that name, which has this type.
+                        $field: *unsafe { library.get::<$type>($name) }.map_err(|_| $name)?,
+                    )*
+                })
+            }
+        }
+    };
+}
+pub(super) use functions;
+
+/// Why a file will not do as a library.
+pub(super) struct Failure {
+    pub(super) cause: String,
+    /// There is no file of that name.
+    pub(super) is_missing: bool,
+}
+
+impl Failure {
+    pub(super) fn new(cause: String) -> Failure {
+        Failure {
+            cause,
+            is_missing: false,
+        }
+    }
+
+    /// That of the loader.
+    pub(super) fn of(name: &Path, error: &libloading::Error) -> Failure {
+        // The error comes from the loader's own words. They begin with the file that is missing,
+        // which may be one that the library needs.
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        let name = name.display().to_string();
+        let cause = cause.unwrap_or_else(|| format!("{name}: {error}"));
+        let is_missing = cause.contains("No such file") && cause.starts_with(&name)
+            || cfg!(windows) && cause.contains("os error 126");
+        Failure { cause, is_missing }
+    }
+}
+
+/// The library that a user names: a file, a name for the loader, or a folder that holds a file of
+/// one of these names.
+pub(super) fn file_named(
+    named: &Path,
+    names: impl Iterator<Item = String>,
+) -> Result<PathBuf, String> {
+    if !named.is_dir() {
+        return Ok(named.to_owned());
+    }
+    let mut files = names.map(|name| named.join(name));
+    let found = files.find(|file| file.exists());
+    found.ok_or_else(|| "it holds no file of that name".to_owned())
+}
 
 /// A library that is loaded at run time.
 struct Requirement {
@@ -31,12 +98,15 @@ const DRIVER: Requirement = Requirement {
         "cuDeviceGetName",
         "cuDeviceGetAttribute",
         "cuDeviceTotalMem_v2",
+        "cuDeviceCanAccessPeer",
+        "cuDeviceGetP2PAttribute",
         "cuDevicePrimaryCtxRetain",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxDestroy_v2",
         "cuCtxGetCurrent",
         "cuCtxSetCurrent",
         "cuCtxSynchronize",
+        "cuCtxEnablePeerAccess",
         "cuStreamCreate",
         "cuStreamDestroy_v2",
         "cuStreamSynchronize",
@@ -46,6 +116,7 @@ const DRIVER: Requirement = Requirement {
         "cuEventCreate",
         "cuEventDestroy_v2",
         "cuEventRecord",
+        "cuEventQuery",
         "cuEventSynchronize",
         "cuMemAlloc_v2",
         "cuMemFree_v2",
@@ -58,6 +129,8 @@ const DRIVER: Requirement = Requirement {
         "cuMemGetInfo_v2",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
+        "cuMemcpyDtoDAsync_v2",
+        "cuMemcpyPeerAsync",
         "cuModuleLoad",
         "cuModuleLoadData",
         "cuModuleUnload",
@@ -72,15 +145,11 @@ const DRIVER: Requirement = Requirement {
 const TIMING: Requirement = Requirement {
     name: DRIVER.name,
     files: DRIVER.files,
-    functions: &[
-        if cudarc::driver::sys::CUDA_VERSION >= 13_000 {
-            "cuEventElapsedTime_v2" // Since CUDA 12.8: more than calls need.
-        } else {
-            "cuEventElapsedTime"
-        },
-        "cuMemcpyDtoDAsync_v2",
-        "cuMemcpyPeerAsync",
-    ],
+    functions: &[if cudarc::driver::sys::CUDA_VERSION >= 13_000 {
+        "cuEventElapsedTime_v2" // Since CUDA 12.8: more than calls need.
+    } else {
+        "cuEventElapsedTime"
+    }],
     remedy: "install an NVIDIA driver of release 570 or later (`nvidia-smi` shows it)",
 };
 
@@ -189,7 +258,6 @@ impl Requirement {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use std::path::Path;
 
     /// The words in a source that begin as functions of the driver do.
     fn functions(source: &str) -> impl Iterator<Item = &str> {

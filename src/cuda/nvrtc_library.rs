@@ -5,6 +5,7 @@
 //! in the loader's path, or what [`VARIABLE`] names. It also looks up every function before any is
 //! called.
 
+use super::library::{Failure, file_named, functions};
 use crate::{Error, Result};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -26,32 +27,11 @@ pub(super) type Program = *mut c_void;
 /// 0, or the number of an error.
 pub(super) type Status = c_int;
 
-macro_rules! functions {
-    ($($(#[$about:meta])* $field:ident $name:literal $type:ty;)*) => {
-        /// NVRTC's functions.
-        pub(super) struct Functions {
-            $($(#[$about])* pub(super) $field: $type,)*
-        }
-
-        impl Functions {
-            /// All functions of a library; or the name of one that it lacks.
-            fn find(library: &Library) -> Result<Functions, &'static str> {
-                Ok(Functions {
-                    $(
-                        // SAFETY: it is NVRTC's function of that name, which has had this type
-                        // since CUDA 11.1.
-                        $field: *unsafe { library.get::<$type>($name) }.map_err(|_| $name)?,
-                    )*
-                })
-            }
-        }
-    };
-}
-
 pub(super) type CopyOf = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 pub(super) type SizeOf = unsafe extern "C" fn(Program, *mut usize) -> Status;
 
 functions! {
+    "NVRTC's functions, which have had these types since CUDA 11.1."
     version "nvrtcVersion" unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
     error_string "nvrtcGetErrorString" unsafe extern "C" fn(Status) -> *const c_char;
     count_architectures "nvrtcGetNumSupportedArchs" unsafe extern "C" fn(*mut c_int) -> Status;
@@ -113,14 +93,8 @@ impl Nvrtc {
             remedy: "let WARPFOLD_NVRTC name NVRTC's library of CUDA 12 or later, or the folder that holds it, or \
                      unset it",
         };
-        if !named.is_dir() {
-            return Nvrtc::open(named).map_err(|failure| error(failure.cause));
-        }
-        let files: Vec<_> = names().map(|name| named.join(name)).collect();
-        match files.iter().find(|file| file.exists()) {
-            Some(file) => Nvrtc::open(file).map_err(|failure| error(failure.cause)),
-            None => Err(error("it holds no file of that name".to_owned())),
-        }
+        let file = file_named(named, names()).map_err(error)?;
+        Nvrtc::open(&file).map_err(|failure| error(failure.cause))
     }
 
     /// The newest major version in the loader's path whose code the driver loads, if there is a
@@ -159,12 +133,8 @@ impl Nvrtc {
     fn open(name: &Path) -> Result<Nvrtc, Failure> {
         // SAFETY: opening NVRTC runs its initialisers, which have no preconditions.
         let library = unsafe { Library::new(name) }.map_err(|error| Failure::of(name, &error))?;
-        let failure = |cause: String| Failure {
-            cause,
-            is_missing: false,
-        };
         let functions = Functions::find(&library).map_err(|function| {
-            failure(format!("{} has no function {function}", name.display()))
+            Failure::new(format!("{} has no function {function}", name.display()))
         })?;
         let file = file_of(functions.version).unwrap_or_else(|| name.to_owned());
         // Never closed: its functions are called for as long as the process runs.
@@ -174,14 +144,14 @@ impl Nvrtc {
         // SAFETY: both pointers are valid for a write.
         let status = unsafe { (functions.version)(&mut major, &mut minor) };
         if status != 0 {
-            return Err(failure(format!(
+            return Err(Failure::new(format!(
                 "{} does not tell its version",
                 file.display()
             )));
         }
         let version = (major.unsigned_abs(), minor.unsigned_abs());
         if version.0 < OLDEST {
-            return Err(failure(format!(
+            return Err(Failure::new(format!(
                 "{} is of CUDA {major}.{minor}, and kernels need {OLDEST}.0 or later",
                 file.display()
             )));
@@ -204,26 +174,6 @@ impl Nvrtc {
         // SAFETY: it is not null, so it is such a string.
         let text = unsafe { CStr::from_ptr(text) };
         text.to_string_lossy().into_owned()
-    }
-}
-
-/// Why a file will not do.
-struct Failure {
-    cause: String,
-    /// There is no file of that name.
-    is_missing: bool,
-}
-
-impl Failure {
-    fn of(name: &Path, error: &libloading::Error) -> Failure {
-        // The error comes from the loader's own words. They begin with the file that is missing,
-        // which may be one that the library needs.
-        let cause = std::error::Error::source(error).map(ToString::to_string);
-        let name = name.display().to_string();
-        let cause = cause.unwrap_or_else(|| format!("{name}: {error}"));
-        let is_missing = cause.contains("No such file") && cause.starts_with(&name)
-            || cfg!(windows) && cause.contains("os error 126");
-        Failure { cause, is_missing }
     }
 }
 

@@ -37,6 +37,8 @@
 //! | [`Communicator`] | one rank: it makes shards, and checks that all ranks do the same |
 //! | [`Exchange`] | what carries packets: one operation, which MPI, NCCL and sockets have |
 //! | [`Threads`] | the exchange between threads of one process |
+//! | `Peers` | the exchange between GPUs of one process, which write to each other's memory |
+//! | `Nccl` | the exchange between GPUs of any process and host, through NVIDIA's NCCL |
 //! | [`Shard`] | this rank's part of an array, and the calls over the whole |
 //! | [`Compacted`] | what a select gives a rank, and where that stands among everything selected |
 //! | [`Nodes`] | what a part leaves, as a value: merged in any order, stored, sent |
@@ -50,7 +52,11 @@ mod communicator;
 mod compact;
 mod histogram;
 mod identity;
+#[cfg(feature = "cuda")]
+mod nccl;
 mod nodes;
+#[cfg(feature = "cuda")]
+mod peers;
 mod runs;
 #[cfg(feature = "serde")]
 mod serde;
@@ -60,7 +66,11 @@ mod threads;
 
 pub use communicator::{Communicator, Exchange};
 pub use compact::Compacted;
+#[cfg(feature = "cuda")]
+pub use nccl::{Nccl, NcclId};
 pub use nodes::Nodes;
+#[cfg(feature = "cuda")]
+pub use peers::Peers;
 pub use site::Site;
 pub use threads::Threads;
 

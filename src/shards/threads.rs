@@ -2,6 +2,7 @@
 
 use super::Exchange;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,10 @@ pub struct Threads {
 struct Group {
     state: Mutex<State>,
     changed: Condvar,
+    /// How many exchanges are over, for those who look at it again and again.
+    rounds: AtomicU64,
+    /// How long they do before they sleep. To wake up takes longer than most exchanges.
+    impatience: Duration,
 }
 
 struct State {
@@ -63,6 +68,12 @@ impl Threads {
                 failure: None,
             }),
             changed: Condvar::new(),
+            rounds: AtomicU64::new(0),
+            // Where each rank can have a core to itself.
+            impatience: match std::thread::available_parallelism() {
+                Ok(cores) if cores.get() >= ranks => Duration::from_micros(50),
+                _ => Duration::ZERO,
+            },
         });
         let of_rank = |rank| Threads {
             rank,
@@ -77,15 +88,30 @@ impl Threads {
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns when a round is over, or soon.
+    fn look_for(&self, round: u64) {
+        let started = Instant::now();
+        while self.group.rounds.load(Ordering::Acquire) == round
+            && started.elapsed() < self.group.impatience
+        {
+            std::hint::spin_loop();
+        }
+    }
+
     /// The packets of all ranks.
-    fn exchange(&self, mine: &[u8]) -> Result<Arc<Vec<u8>>, String> {
-        let deadline = Instant::now() + self.timeout;
+    pub(super) fn exchange(&self, mine: &[u8]) -> Result<Arc<Vec<u8>>, String> {
+        let deadline = deadline(self.timeout);
         let mut state = self.lock();
         let round = state.round;
         state.packets[self.rank] = Some(mine.to_vec());
         if state.failure.is_none() && state.packets.iter().all(Option::is_some) {
             state.finish();
+            self.group.rounds.store(state.round, Ordering::Release);
             self.group.changed.notify_all();
+        } else if !self.group.impatience.is_zero() {
+            drop(state);
+            self.look_for(round);
+            state = self.lock();
         }
         while state.round == round && state.failure.is_none() {
             let gone = state.missing().find(|&rank| state.gone[rank]);
@@ -93,7 +119,7 @@ impl Threads {
                 state.failure = Some(format!("rank {gone} is gone"));
                 break;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = time_to(deadline);
             if left.is_zero() {
                 let missing: Vec<_> = state.missing().map(|rank| rank.to_string()).collect();
                 state.failure = Some(format!(
@@ -114,6 +140,18 @@ impl Threads {
             _ => Ok(state.last.clone()),
         }
     }
+}
+
+/// When a time is over, if ever.
+pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
+    Instant::now().checked_add(timeout)
+}
+
+/// The time that is left.
+fn time_to(deadline: Option<Instant>) -> Duration {
+    deadline.map_or(Duration::from_secs(3600), |deadline| {
+        deadline.saturating_duration_since(Instant::now())
+    })
 }
 
 impl State {

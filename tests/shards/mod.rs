@@ -2,8 +2,12 @@
 
 mod compaction;
 mod exchange;
+#[cfg(feature = "cuda")]
+mod gpus;
 mod host;
 mod nodes;
+#[cfg(feature = "cuda")]
+mod without_gpus;
 
 use crate::support::data::Random;
 use std::time::Duration;

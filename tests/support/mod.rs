@@ -15,6 +15,8 @@ pub(crate) mod oracle;
 pub(crate) mod skips;
 #[cfg(feature = "cuda")]
 pub(crate) mod spinner;
+#[cfg(feature = "cuda")]
+pub(crate) mod stand_in;
 pub(crate) mod workspace;
 
 #[cfg(feature = "cuda")]
