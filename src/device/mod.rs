@@ -303,8 +303,8 @@ fn parse(text: &str, place: &'static str) -> Result<Device> {
         Some(ordinal) => Device::cuda(ordinal),
         None if names_several(text) => Err(Error::NotYet {
             call: "a call",
-            device: format!("several GPUs, as `{text}` asks for,"),
-            remedy: "name one GPU, `cuda:N`; or run a thread or a process for each, with `warpfold::shards`",
+            device: format!("several devices, as `{text}` asks for,"),
+            remedy: "name one GPU, `cuda:N`; or make a `shards::Group` of the name, which has other calls",
         }),
         None => Err(Error::DeviceName {
             text: text.to_owned(),
@@ -321,8 +321,11 @@ fn ordinal(text: &str) -> Option<usize> {
     }
 }
 
-/// Whether it says `cuda:all`, or numbers with commas between.
+/// Whether it says `cuda:all`, or numbers with commas between, or how many parts a CPU has.
 fn names_several(text: &str) -> bool {
+    if let Some(count) = text.strip_prefix("cpu:") {
+        return count.parse::<usize>().is_ok();
+    }
     let Some(numbers) = text.strip_prefix("cuda:") else {
         return false;
     };
@@ -336,13 +339,13 @@ mod tests {
 
     #[test]
     fn several_gpus_are_told_from_misspelt_names() {
-        for name in ["cuda:all", "cuda:0,1", "cuda:0,1,2"] {
+        for name in ["cuda:all", "cuda:0,1", "cuda:0,1,2", "cpu:2"] {
             assert!(names_several(name), "{name}");
             let error = name.parse::<super::Device>().unwrap_err().to_string();
-            assert!(error.contains("cannot run on several GPUs"), "{error}");
+            assert!(error.contains("cannot run on several devices"), "{error}");
         }
         for name in [
-            "cuda", "cuda:0", "cuda:", "cuda:,", "cuda:x,y", "all", "cpu",
+            "cuda", "cuda:0", "cuda:", "cuda:,", "cuda:x,y", "all", "cpu", "cpu:", "cpu:x",
         ] {
             assert!(!names_several(name), "{name}");
         }

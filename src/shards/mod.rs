@@ -41,6 +41,7 @@
 //! | `Nccl` | the exchange between GPUs of any process and host, through NVIDIA's NCCL |
 //! | [`Shard`] | this rank's part of an array, and the calls over the whole |
 //! | [`Compacted`] | what a select gives a rank, and where that stands among everything selected |
+//! | [`Group`] | several devices of one process as one, with arrays that are [spread](Spread) |
 //! | [`Nodes`] | what a part leaves, as a value: merged in any order, stored, sent |
 //!
 //! Shards lie in host memory, or on a [`Device`](Shard::on). Each call is an exchange of a packet
@@ -50,6 +51,7 @@
 mod bytes;
 mod communicator;
 mod compact;
+mod group;
 mod histogram;
 mod identity;
 #[cfg(feature = "cuda")]
@@ -66,6 +68,7 @@ mod threads;
 
 pub use communicator::{Communicator, Exchange};
 pub use compact::Compacted;
+pub use group::{Group, Member, Spread};
 #[cfg(feature = "cuda")]
 pub use nccl::{Nccl, NcclId};
 pub use nodes::Nodes;

@@ -5,7 +5,12 @@ use super::bytes::{Reader, put_name, take_name};
 use super::identity::{Hash, hash_of, name_of};
 use crate::cpu::counter::{Counter, blocks_of};
 use crate::cpu::mode::in_rust_mode;
-use crate::primitives::reduce::cpu::value;
+#[cfg(feature = "cuda")]
+use crate::device::Backend;
+use crate::element::assert_element_size;
+use crate::primitives::reduce::cpu::{push_read, value};
+#[cfg(feature = "cuda")]
+use crate::primitives::reduce::pieces::sums_are_elements;
 use crate::source::{Host, Source};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::fmt;
@@ -189,6 +194,66 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     ) -> Result<Nodes<T, Op>> {
         check_end(start, source.items()?)?;
         Device::nodes(device, start, source)
+    }
+
+    /// Those of elements in host memory, the first of which stands at `start` of the whole. A GPU
+    /// gets them as [`Reducer::push_slice`](crate::Reducer::push_slice) says: in chunks, while it
+    /// reduces those before.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Nodes::of), and those of [`Reducer::push_slice`](crate::Reducer::push_slice).
+    pub fn of_slice(device: &Device, start: u64, piece: &[T]) -> Result<Nodes<T, Op>> {
+        check_end(start, piece.len())?;
+        match &device.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                let mut counter = Counter::at(start);
+                gpu.push_slice::<T, Op>(piece, &mut counter)?;
+                Ok(Nodes::of_counter(counter))
+            }
+            _ => Host::nodes(&Device::cpu(), start, piece),
+        }
+    }
+
+    /// Those of `len` elements that `read` brings to host memory, the first of which stands at
+    /// `start` of the whole: a part of a file, say. `read(at, to)` writes elements `at..at +
+    /// to.len()` of this part over `to`, as for
+    /// [`Reducer::push_read`](crate::Reducer::push_read).
+    ///
+    /// ```
+    /// use warpfold::{Device, Error, ops::Add, shards::Nodes};
+    ///
+    /// let samples: Vec<f32> = (0..9000).map(|i| (i as f32).sqrt()).collect();
+    /// let read = |at: usize, to: &mut [f32]| {
+    ///     to.copy_from_slice(&samples[1000 + at..][..to.len()]);
+    ///     Ok::<_, Error>(())
+    /// };
+    /// let nodes = Nodes::<f32, Add>::read(&Device::cpu(), 1000, 8000, read)?;
+    /// assert_eq!(nodes, Nodes::of(1000, &samples[1000..])?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// One of the errors of `read`, or of [`of_slice`](Nodes::of_slice).
+    pub fn read<E: Send + From<Error>>(
+        device: &Device,
+        start: u64,
+        len: usize,
+        read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
+    ) -> std::result::Result<Nodes<T, Op>, E> {
+        const { assert_element_size::<T>() };
+        check_end(start, len)?;
+        let mut counter = Counter::at(start);
+        match &device.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+                gpu.push_read::<T, Op, E>(len, read, &mut counter)?;
+            }
+            _ => push_read::<T, Op, E>(len, read, &mut counter)?,
+        }
+        Ok(Nodes::of_counter(counter))
     }
 
     /// Adds the nodes of other elements. Two halves of a block become the block, so the order in

@@ -4,6 +4,7 @@ mod compaction;
 mod exchange;
 #[cfg(feature = "cuda")]
 mod gpus;
+mod group;
 mod host;
 mod nodes;
 #[cfg(feature = "cuda")]
