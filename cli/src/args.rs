@@ -661,7 +661,8 @@ pub(crate) struct InputArguments {
     #[arg(long)]
     pub(crate) no_records: bool,
 
-    /// Where to work: `cpu`, `cuda` or `cuda:N` [default: $WARPFOLD_DEVICE, else cpu]
+    /// Where to work: `cpu`, `cuda` or `cuda:N`; for reduce also several GPUs: `cuda:all`,
+    /// `cuda:0,1` [default: $WARPFOLD_DEVICE, else cpu]
     #[arg(long, value_parser = device_name)]
     pub(crate) device: Option<String>,
 }
@@ -751,14 +752,20 @@ pub(crate) enum PrimitiveName {
 /// Catches a misspelt name before any work; whether the device exists is asked later.
 fn device_name(text: &str) -> Result<String, String> {
     let number = text.strip_prefix("cuda:");
-    let is_number = |text: &str| text.parse::<u32>().is_ok();
-    if text == "cpu" || text == "cuda" || number.is_some_and(is_number) {
-        return Ok(text.into());
+    let is_number = number.is_some_and(|number| number.parse::<u32>().is_ok());
+    match text == "cpu" || text == "cuda" || is_number || names_several(text) {
+        true => Ok(text.into()),
+        false => Err("write `cpu`, `cuda` or `cuda:N`; or several: `cuda:all`, `cuda:0,1`".into()),
     }
-    let is_list = |text: &str| text == "all" || text.split(',').all(is_number);
-    match number.is_some_and(is_list) {
-        true => Err("a command runs on one device: write `cuda:N` for one of the GPUs".into()),
-        false => Err("write `cpu`, `cuda` or `cuda:N`".into()),
+}
+
+/// Whether a name is that of several devices: `cuda:all`, `cuda:0,1`, or `cpu:4`.
+pub(crate) fn names_several(text: &str) -> bool {
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    match (text.strip_prefix("cuda:"), text.strip_prefix("cpu:")) {
+        (Some("all"), _) => true,
+        (Some(list), _) => list.contains(',') && list.split(',').all(is_number),
+        (_, count) => count.is_some_and(is_number),
     }
 }
 

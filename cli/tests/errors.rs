@@ -1,6 +1,6 @@
 //! Every error names its file and its place, and leaves no output behind.
 
-use crate::support::{fail_in, folder, names, npy, npy_of, pass_in, run_in};
+use crate::support::{fail_in, folder, names, npy, npy_of, pass_in};
 use std::path::Path;
 
 /// The arguments, the file `x…` they name, its bytes, and what the message must say.
@@ -335,16 +335,30 @@ fn files_that_are_not_there() {
 }
 
 #[test]
-fn several_gpus_are_refused_and_not_one_of_them_taken() {
+fn commands_that_run_on_one_device_refuse_several() {
     let folder = folder(&[("x.txt", b"1\n2\n")]);
-    for device in ["cuda:all", "cuda:0,1"] {
-        for command in ["reduce", "scan", "select", "stats"] {
-            let line = format!("{command} --device {device} x.txt");
-            let output = run_in(folder.path(), &line, b"");
-            let error = String::from_utf8(output.stderr).unwrap();
-            let remedy = "a command runs on one device: write `cuda:N` for one of the GPUs";
-            assert!(error.contains(remedy), "`{line}`: {error}");
-            assert!(output.status.code() == Some(2) && output.stdout.is_empty());
+    for device in ["cuda:all", "cuda:0,1", "cpu:2"] {
+        let commands = [
+            "scan",
+            "select --gt 1",
+            "stats",
+            "sort",
+            "top -k 1",
+            "unique",
+            "histogram --bincount",
+            "reduce --axis 0",
+        ];
+        for command in commands {
+            let error = fail_in(
+                folder.path(),
+                &format!("{command} --device {device} x.txt"),
+                b"",
+            );
+            let expected = format!(
+                "--device {device}: only reduce without --axis runs on several devices yet\n  \
+                 remedy: write `cuda:N` for one of the GPUs"
+            );
+            assert_eq!(error, expected, "{command}");
         }
     }
 }

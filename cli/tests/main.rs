@@ -1,6 +1,7 @@
 //! The command as its users meet it: arguments in, files and messages out.
 
 mod commands;
+mod devices;
 #[cfg(target_os = "linux")]
 mod driver;
 mod errors;

@@ -1,7 +1,7 @@
 //! `warpfold reduce` and `warpfold scan`.
 
 use super::kept::Kept;
-use super::{Job, Results, ScanForm};
+use super::{Job, Results, ScanForm, choose_device, choose_devices};
 use crate::accumulate::{Accumulation, types_that_hold};
 use crate::args::{FoldArguments, OutputFormat};
 use crate::bound::Bound;
@@ -16,17 +16,20 @@ use crate::numbers::cast_all;
 use crate::pieces::{Pieces, Places};
 use crate::text::{Gaps, Values};
 use std::marker::PhantomData;
+use warpfold::shards::{Group, Nodes};
 use warpfold::{Device, Element, Monoid, Reducer, Scanner};
 
 /// Folds all numbers into one, or those of each column that is named.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
     let named = !arguments.files.input.text.columns.is_empty();
     let gaps = named.then_some(Gaps::Apart);
-    let (job, accumulations) = open(arguments, Some(OutputFormat::Text), gaps)?;
+    let devices = choose_devices(arguments.files.input.device.as_deref())?;
+    let (job, accumulations) = open_on(devices, arguments, Some(OutputFormat::Text), gaps)?;
     let op = arguments.op;
     let mut folds = Vec::new();
     for (column, accumulation) in job.columns.columns.iter().zip(&accumulations) {
-        folds.push(Start::of(arguments, &job, column, *accumulation).fold()?);
+        let start = Start::of(arguments, &job, column, *accumulation);
+        folds.push(start.fold(job.group.as_ref())?);
     }
     let columns = results(&job.columns, &accumulations);
     let delimiter = job.columns.delimiter;
@@ -44,9 +47,20 @@ pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
         Ok(file) => folds[0].push_file(&file)?,
         Err(columns) => {
             let types = accumulations.iter().map(|accumulation| accumulation.dtype);
-            for piece in columns.pieces(types.collect()) {
-                for (fold, values) in folds.iter_mut().zip(piece?) {
-                    fold.push(values)?;
+            let mut pieces = columns.pieces(types.collect());
+            // As many as keep all devices at work.
+            let count = job.group.map_or(1, |group| 2 * group.devices().len());
+            loop {
+                let mut batches: Vec<Vec<Values>> = folds.iter().map(|_| Vec::new()).collect();
+                for piece in pieces.by_ref().take(count) {
+                    let columns = batches.iter_mut().zip(piece?);
+                    columns.for_each(|(batch, values)| batch.push(values));
+                }
+                if batches.iter().all(Vec::is_empty) {
+                    break;
+                }
+                for (fold, batch) in folds.iter_mut().zip(batches) {
+                    fold.push(batch)?;
                 }
             }
         }
@@ -174,7 +188,18 @@ pub(super) fn no_extreme(place: &str, op: Operator) -> Failure {
     )
 }
 
+/// Opens everything, for a command that runs on one device.
 pub(super) fn open(
+    arguments: &FoldArguments,
+    format: Option<OutputFormat>,
+    gaps: Option<Gaps>,
+) -> Result<(Job, Vec<Accumulation>)> {
+    let device = choose_device(arguments.files.input.device.as_deref())?;
+    open_on((device, None), arguments, format, gaps)
+}
+
+fn open_on(
+    devices: (Device, Option<Group>),
     arguments: &FoldArguments,
     format: Option<OutputFormat>,
     gaps: Option<Gaps>,
@@ -182,7 +207,7 @@ pub(super) fn open(
     let (wanted, wrapping) = (arguments.accumulate, arguments.wrapping);
     let choose = |dtype| Accumulation::choose(arguments.op, dtype, wanted, wrapping);
     let written = |dtype| Ok(choose(dtype)?.dtype);
-    let job = Job::open(&arguments.files, format, gaps, written)?;
+    let job = Job::open_on(devices, &arguments.files, format, gaps, written)?;
     let accumulations = job.columns.dtypes().into_iter().map(choose);
     let accumulations = accumulations.collect::<Result<_>>()?;
     Ok((job, accumulations))
@@ -282,13 +307,14 @@ impl<'a> Start<'a> {
         parse_init(self.init, self.op, self.accumulation.dtype, self.elements)
     }
 
-    fn fold(self) -> Result<Box<dyn Fold>> {
+    /// On all devices of a group, if there is one.
+    fn fold(self, group: Option<&Group>) -> Result<Box<dyn Fold>> {
         with_folded!(self.accumulation.dtype, C => {
             let init = self.parse_init::<C>()?;
             if self.accumulation.checked {
-                return Ok(Box::new(Checked::new(self, init)));
+                return Ok(Box::new(Checked::new(self, group, init)));
             }
-            C::with_operator(self.op, Reduction { start: self, init })
+            C::with_operator(self.op, Reduction { start: self, group, init })
         })
     }
 
@@ -302,8 +328,8 @@ impl<'a> Start<'a> {
 
 /// A fold of numbers that come in pieces.
 trait Fold {
-    /// Takes in numbers of the type that the fold is computed in.
-    fn push(&mut self, values: Values) -> Result<()>;
+    /// Takes in pieces of numbers of the type that the fold is computed in.
+    fn push(&mut self, pieces: Vec<Values>) -> Result<()>;
 
     /// Takes in all numbers of a file.
     fn push_file(&mut self, file: &SharedFile) -> Result<()>;
@@ -340,12 +366,13 @@ fn single<C: Number>(value: C, dtype: DType) -> Values {
 /// A reduction, except its operator.
 struct Reduction<'a, C> {
     start: Start<'a>,
+    group: Option<&'a Group>,
     init: Option<C>,
 }
 
 /// A reduction.
 struct Reducing<C: Element, Op: Monoid<C>> {
-    reducer: Reducer<C, Op, Device>,
+    reducer: Reducers<C, Op>,
     init: Option<C>,
     op: Operator,
     dtype: DType,
@@ -354,12 +381,84 @@ struct Reducing<C: Element, Op: Monoid<C>> {
     finite: bool,
 }
 
+/// What has taken in numbers: one device; or several, with the nodes of so many numbers.
+enum Reducers<C: Element, Op: Monoid<C>> {
+    One(Reducer<C, Op, Device>),
+    Several(Group, Nodes<C, Op>, u64),
+}
+
+/// The bytes of a file that a device of several takes at a time.
+const SHARE_BYTES: usize = 64 << 20;
+
+impl<C: Number, Op: Monoid<C>> Reducers<C, Op> {
+    fn push(&mut self, pieces: Vec<Vec<C>>) -> Result<()> {
+        match self {
+            Reducers::One(reducer) => {
+                for piece in &pieces {
+                    reducer.push_slice(piece)?;
+                }
+            }
+            Reducers::Several(group, all, count) => {
+                let jobs = pieces.iter().map(|piece| {
+                    let start = *count;
+                    *count += piece.len() as u64;
+                    (start, piece)
+                });
+                let nodes = group.share(jobs.collect::<Vec<_>>(), |device, (start, piece)| {
+                    Nodes::of_slice(device, start, piece)
+                })?;
+                nodes.iter().try_for_each(|nodes| all.merge(nodes))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_file(&mut self, file: &SharedFile) -> Result<()> {
+        match self {
+            Reducers::One(reducer) => {
+                reducer.push_read(file.count, |start, to| file.read(start, to))?;
+            }
+            Reducers::Several(group, all, count) => {
+                let share = SHARE_BYTES / size_of::<C>();
+                let nodes = group.share((0..file.count).step_by(share), |device, start| {
+                    let len = share.min(file.count - start);
+                    let read = |at, to: &mut [C]| file.read(start + at, to);
+                    Nodes::read(device, *count + start as u64, len, read)
+                })?;
+                nodes.iter().try_for_each(|nodes| all.merge(nodes))?;
+                *count += file.count as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many numbers there were.
+    fn count(&self) -> u64 {
+        match self {
+            Reducers::One(reducer) => reducer.carry().position(),
+            Reducers::Several(_, _, count) => *count,
+        }
+    }
+
+    fn value(&self, init: Option<C>) -> Result<C> {
+        Ok(match (self, init) {
+            (Reducers::One(reducer), None) => reducer.value(),
+            (Reducers::One(reducer), Some(init)) => reducer.value_from(init),
+            (Reducers::Several(_, all, count), None) => all.value(*count)?,
+            (Reducers::Several(_, all, count), Some(init)) => all.value_from(init, *count)?,
+        })
+    }
+}
+
 impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
     type Output = Box<dyn Fold>;
 
     fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Fold>> {
         Ok(Box::new(Reducing {
-            reducer: self.start.device.reducer::<C, Op>(),
+            reducer: match self.group {
+                None => Reducers::One(self.start.device.reducer::<C, Op>()),
+                Some(group) => Reducers::Several(group.clone(), Nodes::new(), 0),
+            },
             finite: self.init.is_none_or(is_finite),
             init: self.init,
             op: self.start.op,
@@ -370,16 +469,16 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
 }
 
 impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
-    fn push(&mut self, values: Values) -> Result<()> {
-        let values = values.into_vec::<C>();
-        self.finite = self.finite && values.iter().copied().all(is_finite);
-        Ok(self.reducer.push_slice(&values)?)
+    fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
+        let pieces: Vec<Vec<C>> = pieces.into_iter().map(Values::into_vec).collect();
+        let mut numbers = pieces.iter().flatten().copied();
+        self.finite = self.finite && numbers.all(is_finite);
+        self.reducer.push(pieces)
     }
 
     fn push_file(&mut self, file: &SharedFile) -> Result<()> {
-        self.reducer
-            .push_read(file.count, |start, to| file.read(start, to))?;
-        if !is_finite(self.reducer.value()) {
+        self.reducer.push_file(file)?;
+        if !is_finite(self.reducer.value(None)?) {
             with_number!(file.dtype, T => file.blocks::<T>(0, file.count, |block| {
                 self.finite = self.finite && block.iter().copied().all(is_finite);
             }))?;
@@ -388,13 +487,10 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
     }
 
     fn value(&self) -> Result<Values> {
-        let value = match self.init {
-            Some(init) => self.reducer.value_from(init),
-            None if self.reducer.carry().position() == 0 && self.op.picks() => {
-                return Err(no_extreme(&self.name, self.op));
-            }
-            None => self.reducer.value(),
-        };
+        if self.init.is_none() && self.reducer.count() == 0 && self.op.picks() {
+            return Err(no_extreme(&self.name, self.op));
+        }
+        let value = self.reducer.value(self.init)?;
         with_number!(self.dtype, T => {
             let value: T = value.cast();
             if self.finite && !is_finite(value) {
@@ -407,7 +503,7 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
 
 /// A sum or product of integers of type `C`, which is a failure if it is out of range.
 struct Checked<C> {
-    device: Device,
+    devices: Group,
     op: Operator,
     accumulation: Accumulation,
     name: String,
@@ -416,9 +512,10 @@ struct Checked<C> {
 }
 
 impl<C: Number> Checked<C> {
-    fn new(start: Start<'_>, init: Option<C>) -> Self {
+    fn new(start: Start<'_>, group: Option<&Group>, init: Option<C>) -> Self {
+        let one = || Group::new(vec![start.device.clone()]).expect("it is one device");
         Checked {
-            device: start.device.clone(),
+            devices: group.cloned().unwrap_or_else(one),
             op: start.op,
             accumulation: start.accumulation,
             name: start.name,
@@ -433,14 +530,18 @@ impl<C: Number> Checked<C> {
 }
 
 impl<C: Number> Fold for Checked<C> {
-    fn push(&mut self, values: Values) -> Result<()> {
-        let values = values.into_vec::<C>();
-        self.result = match self.op {
-            Operator::Mul => self.result.saturating_mul(exact::product(&values)),
-            _ => self
-                .result
-                .saturating_add(exact::sum(&self.device, values)?),
-        };
+    fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
+        let pieces = pieces.into_iter().map(Values::into_vec::<C>);
+        if self.op == Operator::Mul {
+            for piece in pieces {
+                self.result = self.result.saturating_mul(exact::product(&piece));
+            }
+            return Ok(());
+        }
+        let sums = self.devices.share(pieces.collect::<Vec<_>>(), exact::sum)?;
+        for sum in sums {
+            self.result = self.result.saturating_add(sum);
+        }
         Ok(())
     }
 

@@ -16,7 +16,7 @@ mod stats;
 mod top;
 mod unique;
 
-use crate::args::{Command, FileArguments, OutputFormat};
+use crate::args::{Command, FileArguments, OutputFormat, names_several};
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
 use crate::npy::{self, Times};
@@ -25,6 +25,7 @@ use crate::output::{Output, TableWriter, Writer};
 use crate::progress;
 use crate::text::{Gaps, Values};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use warpfold::shards::Group;
 use warpfold::{Device, Prefixes};
 
 /// Carries out one command.
@@ -123,6 +124,8 @@ fn left_out(command: &str) -> Failure {
 /// A command on numbers that has opened everything, and read as little as it could.
 struct Job {
     device: Device,
+    /// All devices, where the user names several. Then `device` is the first.
+    group: Option<Group>,
     columns: Columns,
     output: Output,
     output_format: OutputFormat,
@@ -138,6 +141,17 @@ impl Job {
         check: impl Fn(DType) -> Result<DType>,
     ) -> Result<Job> {
         let device = choose_device(files.input.device.as_deref())?;
+        Job::open_on((device, None), files, default_format, gaps, check)
+    }
+
+    /// The same, on devices that were chosen.
+    fn open_on(
+        (device, group): (Device, Option<Group>),
+        files: &FileArguments,
+        default_format: Option<OutputFormat>,
+        gaps: Option<Gaps>,
+        check: impl Fn(DType) -> Result<DType>,
+    ) -> Result<Job> {
         let output = Output::open(files.output.as_deref())?;
         let columns = Columns::open(files.file.as_deref(), &files.input, gaps)?;
         let usual = default_format.unwrap_or(columns.format.into());
@@ -173,6 +187,7 @@ impl Job {
         }
         Ok(Job {
             device,
+            group,
             columns,
             output,
             output_format,
@@ -237,18 +252,52 @@ impl Results {
     }
 }
 
+/// The device that the user names, for a command that runs on one.
 pub(crate) fn choose_device(name: Option<&str>) -> Result<Device> {
+    if let Some((place, name)) = several(name) {
+        return Err(Failure::with_remedy(
+            format_args!("{place}{name}"),
+            "only reduce without --axis runs on several devices yet",
+            "write `cuda:N` for one of the GPUs",
+        ));
+    }
     let Some(name) = name else {
         return Ok(Device::for_host_data()?);
     };
-    name.parse().map_err(|error| {
-        let mut cause = text_of(&error);
-        if !matches!(error, warpfold::Error::NoDevice { .. }) {
-            let names: Vec<_> = Device::available().iter().map(Device::to_string).collect();
-            cause += &format!("\n  available: {}", names.join(", "));
-        }
-        Failure::at(format_args!("--device {name}"), cause)
-    })
+    name.parse().map_err(|error| no_device(name, &error))
+}
+
+/// The devices that the user names, for a command that runs on any number: the first, and all if
+/// they are several.
+fn choose_devices(name: Option<&str>) -> Result<(Device, Option<Group>)> {
+    let Some((place, name)) = several(name) else {
+        return Ok((choose_device(name)?, None));
+    };
+    let group: Group = name.parse().map_err(|error| match place {
+        FROM_ENV => Failure::at(format_args!("{place}{name}"), text_of(&error)),
+        _ => no_device(&name, &error),
+    })?;
+    Ok((group.devices()[0].clone(), Some(group)))
+}
+
+const FROM_ENV: &str = "WARPFOLD_DEVICE=";
+
+/// What names several devices, and where it stands.
+fn several(name: Option<&str>) -> Option<(&'static str, String)> {
+    let (place, name) = match name {
+        Some(name) => ("--device ", name.to_owned()),
+        None => (FROM_ENV, std::env::var("WARPFOLD_DEVICE").ok()?),
+    };
+    names_several(&name).then_some((place, name))
+}
+
+fn no_device(name: &str, error: &warpfold::Error) -> Failure {
+    let mut cause = text_of(error);
+    if !matches!(error, warpfold::Error::NoDevice { .. }) {
+        let names: Vec<_> = Device::available().iter().map(Device::to_string).collect();
+        cause += &format!("\n  available: {}", names.join(", "));
+    }
+    Failure::at(format_args!("--device {name}"), cause)
 }
 
 fn list_devices(json: bool) -> Result<()> {
@@ -269,6 +318,14 @@ fn list_devices(json: bool) -> Result<()> {
         let report = serde_json::json!({
             "devices": devices,
             "no_cuda": no_cuda,
+            "links": links().iter().map(|link| serde_json::json!({
+                "from": link.from,
+                "to": link.to,
+                "link": link.kind,
+                "direct": link.direct,
+                "atomics": link.atomics,
+                "performance_rank": link.performance_rank,
+            })).collect::<Vec<_>>(),
             "nvrtc": compiler(),
         });
         return print(&report.to_string());
@@ -277,6 +334,9 @@ fn list_devices(json: bool) -> Result<()> {
     for (name, description) in &devices {
         lines += &format!("{name:<8} {description}\n");
     }
+    for line in lines_of(&links()) {
+        lines += &format!("{:<8} {line}\n", "links");
+    }
     if let Some(cause) = no_cuda {
         lines += &format!("{:<8} none: {cause}\n", "cuda");
     }
@@ -284,6 +344,55 @@ fn list_devices(json: bool) -> Result<()> {
         lines += &format!("{:<8} {compiler}\n", "nvrtc");
     }
     print(&lines)
+}
+
+/// How one GPU reaches the memory of another.
+#[derive(Debug, Clone, PartialEq)]
+struct LinkOf {
+    from: String,
+    to: String,
+    kind: String,
+    direct: bool,
+    atomics: bool,
+    performance_rank: u32,
+}
+
+/// The links between all GPUs. None if the driver does not tell.
+#[cfg(feature = "cuda")]
+fn links() -> Vec<LinkOf> {
+    let links = warpfold::cuda::links().unwrap_or_default().into_iter();
+    let links = links.map(|link| LinkOf {
+        from: format!("cuda:{}", link.from),
+        to: format!("cuda:{}", link.to),
+        kind: link.to_string(),
+        direct: link.direct,
+        atomics: link.atomics,
+        performance_rank: link.performance_rank,
+    });
+    links.collect()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn links() -> Vec<LinkOf> {
+    Vec::new()
+}
+
+/// A line for each GPU that others are linked to in some way, or one for all if they are alike.
+fn lines_of(links: &[LinkOf]) -> Vec<String> {
+    let Some(first) = links.first() else {
+        return Vec::new();
+    };
+    if links.iter().all(|link| link.kind == first.kind) {
+        let mut names: Vec<&str> = links.iter().map(|link| link.from.as_str()).collect();
+        names.dedup();
+        return vec![format!("{}: {}", names.join(", "), first.kind)];
+    }
+    let of_one = links.chunk_by(|a, b| a.from == b.from && a.kind == b.kind);
+    let line = |links: &[LinkOf]| {
+        let to: Vec<&str> = links.iter().map(|link| link.to.as_str()).collect();
+        format!("{} to {}: {}", links[0].from, to.join(", "), links[0].kind)
+    };
+    of_one.map(line).collect()
 }
 
 /// The release and the file of the compiler of kernels, or why there is none.
