@@ -50,6 +50,7 @@ impl Bench {
                 combinations: Vec::new(),
                 loading: Vec::new(),
                 host_data: Vec::new(),
+                shards: Vec::new(),
                 note: None,
                 missing,
                 wrong: Vec::new(),

@@ -24,6 +24,7 @@ mod record;
 mod report;
 mod roofline;
 mod select;
+mod shards;
 mod sort;
 mod sources;
 mod torch;
@@ -40,7 +41,7 @@ const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
        cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--charts FOLDER]
 
-Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data'.
+Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data', 'shards'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
@@ -144,6 +145,7 @@ fn measure(options: &Options) -> Result<(), String> {
     bench.torch();
     costs::loading(&mut bench);
     costs::host_data(&mut bench);
+    shards::run(&mut bench);
     bench.save(&options.json)?;
     println!("\nwritten to {}", options.json.display());
     let run = &bench.run;

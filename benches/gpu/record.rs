@@ -18,6 +18,9 @@ pub(crate) struct Run {
     pub(crate) combinations: Vec<Combination>,
     pub(crate) loading: Vec<Loading>,
     pub(crate) host_data: Vec<HostData>,
+    /// Two ranks with a GPU each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shards: Vec<Sharded>,
     /// What a reader must know of this run, such as cells that were measured at another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
@@ -212,4 +215,21 @@ pub(crate) struct HostData {
     pub(crate) device: String,
     pub(crate) reduce_ms: Spread,
     pub(crate) scan_ms: Spread,
+}
+
+/// A call over an array of which each of two ranks has a part on its GPU.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Sharded {
+    pub(crate) call: String,
+    /// What carries packets; or that there is one rank.
+    pub(crate) exchange: String,
+    /// Where the array is cut.
+    pub(crate) cut: String,
+    /// The elements of all ranks.
+    pub(crate) length: usize,
+    /// By the host's clock.
+    pub(crate) us: Spread,
+    /// How many times as fast as the call on one GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) beside_one: Option<f64>,
 }

@@ -54,6 +54,7 @@ pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
         (Some("The price of your own operator"), price_of_own(first)),
         (Some("Compiling and loading"), loading(first)),
         (Some("Data in host memory"), host_data(first)),
+        (Some("One array over two GPUs"), shards(first)),
     ] {
         let Some(table) = table else { continue };
         if let Some(title) = title {
@@ -399,6 +400,25 @@ fn host_data(run: &Run) -> Option<String> {
          pinned memory while others are worked on; with *pinned* the data lies in such memory. *The \
          bus alone* copies as many bytes from pinned memory to the GPU, and (under *scan*) as many \
          back at the same time.",
+    )
+}
+
+fn shards(run: &Run) -> Option<String> {
+    let mut table = Table::new(&["call on f32", "elements", "by", "cut", "µs", "× one GPU"]);
+    for row in &run.shards {
+        table.row([
+            row.call.clone(),
+            row.length.to_string(),
+            row.exchange.clone(),
+            row.cut.clone(),
+            format!("{:.1}", row.us.median),
+            row.beside_one
+                .map_or(String::new(), |ratio| format!("{ratio:.2}")),
+        ]);
+    }
+    table.text(
+        "By the host's clock, from when both ranks begin until both have their result. *Odd* shards \
+         end at no multiple of a power of two.",
     )
 }
 
