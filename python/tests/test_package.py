@@ -131,3 +131,11 @@ def test_the_example_with_dask_runs():
     command = [sys.executable, ROOT / "examples/dask_array.py"]
     shown = subprocess.check_output(command, text=True)
     assert len({line.split(": ")[1] for line in shown.splitlines()}) == 1
+
+
+def test_the_example_with_torchrun_runs():
+    pytest.importorskip("torch.distributed")
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    shown = subprocess.check_output([*run, ROOT / "examples/torchrun.py"], text=True)
+    assert len({line.split(": ")[1] for line in shown.splitlines()}) == 1
+    assert len(shown.splitlines()) == 2
