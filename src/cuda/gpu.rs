@@ -9,6 +9,7 @@ use cudarc::driver::{
 use cudarc::driver::{result, sys};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,10 +31,27 @@ struct Inner {
 /// Elements in device memory. An empty array has no memory.
 #[derive(Debug)]
 pub(crate) struct DeviceArray<T> {
-    memory: Option<CudaSlice<u8>>,
+    memory: Option<Memory>,
     stream: Arc<CudaStream>,
     len: usize,
     element: PhantomData<T>,
+}
+
+/// Device memory, which is freed with this value unless somebody else's.
+#[derive(Debug)]
+struct Memory {
+    slice: ManuallyDrop<CudaSlice<u8>>,
+    is_borrowed: bool,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: it is taken once, here.
+        let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
+        if self.is_borrowed {
+            let _owner_frees_it = slice.leak();
+        }
+    }
 }
 
 impl Gpu {
@@ -76,12 +94,17 @@ impl Gpu {
         // SAFETY: this context object has one stream for everything, so there is nothing to track.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed)?;
-        Ok(Gpu(Arc::new(Inner {
-            context,
-            stream,
+        Ok(Gpu::on(&stream))
+    }
+
+    /// A GPU whose work goes to this stream.
+    pub(crate) fn on(stream: &Arc<CudaStream>) -> Gpu {
+        Gpu(Arc::new(Inner {
+            context: stream.context().clone(),
+            stream: stream.clone(),
             workspace: Mutex::new(None),
             lanes: Mutex::default(),
-        })))
+        }))
     }
 
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
@@ -149,18 +172,44 @@ impl Gpu {
         if let Some(memory) = &mut array.memory {
             self.0
                 .stream
-                .memset_zeros(memory)
+                .memset_zeros(&mut *memory.slice)
                 .map_err(|error| driver_error("clearing memory", error))?;
         }
         Ok(array)
     }
 
-    fn allocate_bytes(&self, bytes: usize) -> Result<CudaSlice<u8>> {
+    fn allocate_bytes(&self, bytes: usize) -> Result<Memory> {
         let stream = &self.0.stream;
         let address = workspace::allocate(stream, bytes)?;
         // SAFETY: the memory is new, has this many bytes, and was allocated as `CudaSlice` frees
         // it. It is written before it is read: by an upload, or by the kernels that give a result.
-        Ok(unsafe { stream.upgrade_device_ptr(address, bytes) })
+        let slice = unsafe { stream.upgrade_device_ptr(address, bytes) };
+        Ok(Memory {
+            slice: ManuallyDrop::new(slice),
+            is_borrowed: false,
+        })
+    }
+
+    /// Elements in memory of somebody else, who frees it.
+    ///
+    /// # Safety
+    ///
+    /// At the address this GPU has so many elements, for as long as the value and its calls last.
+    pub(crate) unsafe fn borrow<T: Element>(&self, address: u64, len: usize) -> DeviceArray<T> {
+        let stream = &self.0.stream;
+        let memory = (len > 0).then(|| Memory {
+            // SAFETY: the caller's; and it is not freed.
+            slice: ManuallyDrop::new(unsafe {
+                stream.upgrade_device_ptr(address, len * size_of::<T>())
+            }),
+            is_borrowed: true,
+        });
+        DeviceArray {
+            memory,
+            stream: stream.clone(),
+            len,
+            element: PhantomData,
+        }
     }
 
     pub(crate) fn upload<T: Element>(&self, data: &[T]) -> Result<DeviceArray<T>> {
@@ -168,7 +217,7 @@ impl Gpu {
         if let Some(memory) = &mut array.memory {
             let stream = &self.0.stream;
             stream
-                .memcpy_htod(bytemuck::cast_slice::<T, u8>(data), memory)
+                .memcpy_htod(bytemuck::cast_slice::<T, u8>(data), &mut *memory.slice)
                 .and_then(|()| stream.synchronize())
                 .map_err(|error| driver_error("copying to the device", error))?;
         }
@@ -190,7 +239,7 @@ impl Gpu {
         };
         assert!(range.end <= array.len);
         let stream = &self.0.stream;
-        let (address, _reading) = memory.device_ptr(stream);
+        let (address, _reading) = memory.slice.device_ptr(stream);
         let source = address + (range.start * size_of::<T>()) as u64;
         let target = &mut data.spare_capacity_mut()[..range.len()];
         // SAFETY: source and target have the same number of bytes, and the target is not touched
@@ -328,7 +377,7 @@ impl<T> DeviceArray<T> {
     /// Where the elements lie. Work on them is ordered by the device's one stream.
     pub(crate) fn address(&self) -> u64 {
         let memory = self.memory.as_ref();
-        memory.map_or(0, |memory| memory.device_ptr(&self.stream).0)
+        memory.map_or(0, |memory| memory.slice.device_ptr(&self.stream).0)
     }
 }
 
@@ -370,7 +419,7 @@ impl<T> DeviceSlice<T> for DeviceArray<T> {
 impl<T> DevicePtr<T> for DeviceArray<T> {
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         match &self.memory {
-            Some(memory) => memory.device_ptr(stream),
+            Some(memory) => memory.slice.device_ptr(stream),
             None => (0, SyncOnDrop::Sync(None)),
         }
     }
@@ -382,7 +431,7 @@ impl<T> DevicePtrMut<T> for DeviceArray<T> {
         stream: &'a CudaStream,
     ) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         match &mut self.memory {
-            Some(memory) => memory.device_ptr_mut(stream),
+            Some(memory) => memory.slice.device_ptr_mut(stream),
             None => (0, SyncOnDrop::Sync(None)),
         }
     }

@@ -74,6 +74,58 @@ impl Device {
         }
     }
 
+    /// The GPU of a stream of yours, on which its calls are enqueued in their order: what they read
+    /// must be ready there, and their results are. Each call of this function gives another device,
+    /// with a workspace of its own that is freed on the stream. So keep it, and drop it before the
+    /// stream is destroyed.
+    ///
+    /// ```no_run
+    /// use warpfold::{Device, cuda::cudarc::driver::CudaContext, ops::Add};
+    ///
+    /// let stream = CudaContext::new(0)?.default_stream();
+    /// let samples = stream.clone_htod(&vec![1_u32; 1 << 20])?;
+    /// let device = Device::on_stream(&stream);
+    /// let (address, len) = (samples.leak(), 1 << 20);
+    /// // SAFETY: that many numbers lie there, and the stream has written them.
+    /// let samples = unsafe { device.borrow::<u32>(address, len)? };
+    /// assert_eq!(device.reduce::<u32, Add>(&samples)?, 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "cuda")]
+    pub fn on_stream(stream: &std::sync::Arc<cudarc::driver::CudaStream>) -> Device {
+        Device {
+            backend: Backend::Cuda(crate::cuda::Gpu::on(stream)),
+        }
+    }
+
+    /// A buffer over memory that belongs to somebody else, who frees it: for results in a place of
+    /// yours, and for arrays of other libraries.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongDevice`] if the device is the CPU.
+    ///
+    /// # Safety
+    ///
+    /// At `address` there are `len` elements that the device can access, aligned to their size as
+    /// far as that is a power of two. They stay there until the buffer is dropped and the calls with
+    /// it have ended. Meanwhile nobody else writes them, and if a call writes them nobody reads
+    /// them, but in the order of the device's stream.
+    #[cfg(feature = "cuda")]
+    pub unsafe fn borrow<T: Element>(&self, address: u64, len: usize) -> Result<Buffer<T>> {
+        match &self.backend {
+            Backend::Cpu => Err(Error::WrongDevice {
+                buffer: "a GPU's memory".to_owned(),
+                device: self.to_string(),
+            }),
+            Backend::Cuda(gpu) => Ok(Buffer {
+                device: self.clone(),
+                // SAFETY: the caller's.
+                storage: Storage::Cuda(unsafe { gpu.borrow(address, len) }),
+            }),
+        }
+    }
+
     /// All devices: the CPU, then every GPU that can be used.
     ///
     /// If a GPU is missing, [`Device::cuda`] says why.

@@ -4,12 +4,13 @@
 use super::extremes::can_pack;
 use super::{Estimate, First, Merge, Moments, Number, Packed, Place, QuickMerge, QuickMoments};
 use super::{greatest, least, measured, position_of, quickly_measured};
-use crate::ops::Min;
+use crate::ops::{Add, Min};
 use crate::source::ByReference;
 use crate::source::Source;
 use crate::{
     Axis, Buffer, Device, Error, Result, function, index, map, map_with, reduce_axis, zip,
 };
+use std::any::TypeId;
 
 /// Where the greatest number of each lane along an axis stands, counted along the axis: the first
 /// of equal ones, as [`arg_max`](crate::arg_max()) says; NumPy's `argmax` with an `axis`.
@@ -151,6 +152,61 @@ impl Device {
         })
     }
 
+    /// The mean of each lane; see [`mean_axis`](crate::mean_axis()).
+    pub fn mean_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+    ) -> Result<Buffer<f64>> {
+        if TypeId::of::<T>() == TypeId::of::<f64>() {
+            let careful = self.reduce_axis::<Moments, Merge>(measured::<T, _>(input), axis)?;
+            return self.collect(map::<mean_of, _>(&careful));
+        }
+        // No sum of others overflows.
+        let sums = self.reduce_axis::<f64, Add>(map::<T::AsF64, _>(input), axis)?;
+        self.collect(map_with::<quotient, _, _>(&sums, axis.lane_len() as f64))
+    }
+
+    /// The variance of each lane; see [`variance_axis`](crate::variance_axis()). Reduces the lanes
+    /// twice.
+    pub fn variance_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+        estimate: Estimate,
+    ) -> Result<Buffer<f64>> {
+        let (quick, careful) = self.both_moments::<T, _>(&input, axis)?;
+        let divisor = divisor(axis, estimate);
+        self.collect(map_with::<variance_of, _, _>(
+            zip(&quick, &careful),
+            divisor,
+        ))
+    }
+
+    /// The standard deviation of each lane: [`Moments::std_dev`] of it alone. Reduces the lanes
+    /// twice.
+    pub fn std_dev_axis<T: Number>(
+        &self,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+        estimate: Estimate,
+    ) -> Result<Buffer<f64>> {
+        let (quick, careful) = self.both_moments::<T, _>(&input, axis)?;
+        let divisor = divisor(axis, estimate);
+        self.collect(map_with::<std_dev_of, _, _>(zip(&quick, &careful), divisor))
+    }
+
+    fn both_moments<T: Number, S: Source<Device, Item = T>>(
+        &self,
+        input: &S,
+        axis: Axis,
+    ) -> Result<(Buffer<QuickMoments>, Buffer<Moments>)> {
+        let quick = quickly_measured::<T, _>(ByReference(input));
+        let quick = self.reduce_axis::<QuickMoments, QuickMerge>(quick, axis)?;
+        let careful = measured::<T, _>(ByReference(input));
+        Ok((quick, self.reduce_axis::<Moments, Merge>(careful, axis)?))
+    }
+
     /// Where the greatest number of each lane stands; see
     /// [`arg_max_axis`](crate::arg_max_axis()).
     ///
@@ -201,6 +257,70 @@ impl Device {
     }
 }
 
+/// What squared deviations are divided by.
+fn divisor(axis: Axis, estimate: Estimate) -> f64 {
+    let count = axis.lane_len() as f64;
+    match estimate {
+        Estimate::Population => count,
+        Estimate::Sample => count - 1.0,
+    }
+}
+
+#[function]
+fn quotient(sum: f64, count: f64) -> f64 {
+    sum / count
+}
+
+/// [`Moments::mean`].
+#[function]
+fn mean_of(moments: Moments) -> f64 {
+    if moments.sum.is_finite() || !moments.deviations.is_finite() {
+        moments.sum / moments.count
+    } else {
+        (moments.origin / moments.scale + moments.offset) * moments.scale
+    }
+}
+
+/// Deviations and their scale: of the quick moments if they are [to be
+/// trusted](QuickMoments::trusted), and of the careful ones otherwise; NaN if these are not finite.
+#[function]
+fn deviations_of(quick: QuickMoments, careful: Moments) -> [f64; 2] {
+    let mean = quick.sum / quick.count;
+    let variance = quick.deviations / quick.count;
+    // 2^-800 and 2^800.
+    let least = f64::from_bits(223 << 52);
+    let greatest = f64::from_bits(1823 << 52);
+    if variance > least && variance < greatest && mean.abs() < 256.0 * variance.sqrt() {
+        [quick.deviations, 1.0]
+    } else if careful.deviations.is_finite() {
+        [careful.deviations, careful.scale]
+    } else {
+        [f64::NAN, 1.0]
+    }
+}
+
+/// [`Moments::variance`].
+#[function]
+fn variance_of(quick: QuickMoments, careful: Moments, divisor: f64) -> f64 {
+    let of = deviations_of(quick, careful);
+    if divisor > 0.0 {
+        of[0] / divisor * of[1] * of[1]
+    } else {
+        f64::NAN
+    }
+}
+
+/// [`Moments::std_dev`].
+#[function]
+fn std_dev_of(quick: QuickMoments, careful: Moments, divisor: f64) -> f64 {
+    let of = deviations_of(quick, careful);
+    if divisor > 0.0 {
+        (of[0] / divisor).sqrt() * of[1]
+    } else {
+        f64::NAN
+    }
+}
+
 /// What turns a position in the array into one along the axis.
 fn strides(axis: &Axis) -> [u64; 2] {
     let outer = match axis.outer {
@@ -248,5 +368,38 @@ fn check(axis: &Axis) -> Result<()> {
             ),
         }),
         false => Ok(()),
+    }
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+    use crate::Element;
+    use crate::cuda::nvrtc::{self, Target};
+    use crate::engine::Engine;
+    use crate::primitives::collect::kernel::Collect;
+    use crate::source::{Constant, Form, Map, Slice, Zip};
+
+    type Both = Zip<(Slice<QuickMoments>, Slice<Moments>)>;
+    type OfBoth<P> = Map<P, Zip<(Both, Constant<f64>)>>;
+
+    fn compile<F: Form<Item: Element>>(name: &str) {
+        let policy = Collect::<F>::rows_policy(90);
+        let text = crate::render::source::<Collect<F>>(Engine::Rows(policy)).unwrap();
+        let target = Target::for_capability(90).unwrap();
+        nvrtc::compile(&text, name, target).unwrap();
+    }
+
+    #[test]
+    fn nvrtc_compiles_what_a_gpu_makes_of_moments() {
+        if let Err(error) = nvrtc::version() {
+            let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|what| what == "nvrtc"), "{error}");
+            return println!("skipped: {error}");
+        }
+        compile::<Map<mean_of, Slice<Moments>>>("mean");
+        compile::<Map<quotient, Zip<(Slice<f64>, Constant<f64>)>>>("quotient");
+        compile::<OfBoth<variance_of>>("variance");
+        compile::<OfBoth<std_dev_of>>("standard deviation");
     }
 }

@@ -243,9 +243,9 @@ pub fn measured<T: Number, S>(source: S) -> Measured<T, S> {
 #[derive(Debug, Clone, Copy, PartialEq, Element)]
 #[repr(C)]
 pub struct QuickMoments {
-    count: f64,
-    sum: f64,
-    deviations: f64,
+    pub(super) count: f64,
+    pub(super) sum: f64,
+    pub(super) deviations: f64,
 }
 
 impl QuickMoments {

@@ -2,7 +2,10 @@
 
 use crate::support::devices;
 use warpfold::statistics::{Estimate, Moments, Number};
-use warpfold::{Axis, Element, mean, mean_axis, moments, moments_axis, variance, variance_axis};
+use warpfold::{
+    Axis, Buffer, Device, Element, mean, mean_axis, moments, moments_axis, std_dev, variance,
+    variance_axis,
+};
 
 fn bits(moments: &Moments) -> [u64; 4] {
     let floats = [
@@ -37,6 +40,7 @@ fn check<T: Element + Number>(of: impl Fn(usize) -> T, [outer, len, inner]: [usi
         let given = device.moments_axis(&buffer, axis).unwrap();
         let given: Vec<_> = given.iter().map(bits).collect();
         assert_eq!(given, expected, "{what} on {device}");
+        check_buffers(&device, &buffer, axis, &data);
     }
     if expected.iter().all(|lane| !lane.contains(&1)) {
         let given = mean_axis(&data, axis).unwrap();
@@ -49,6 +53,30 @@ fn check<T: Element + Number>(of: impl Fn(usize) -> T, [outer, len, inner]: [usi
             given.into_iter().map(f64::to_bits).collect::<Vec<_>>(),
             variances
         );
+    }
+}
+
+/// What does not wait for its results gives those of each lane alone, too.
+fn check_buffers<T: Element + Number>(device: &Device, x: &Buffer<T>, axis: Axis, data: &[T]) {
+    let estimate = Estimate::Sample;
+    let given = [
+        device.mean_axis(x, axis),
+        device.variance_axis(x, axis, estimate),
+        device.std_dev_axis(x, axis, estimate),
+    ];
+    let given = given.map(|buffer| buffer.unwrap().to_vec().unwrap());
+    let (len, inner) = (axis.lane_len(), axis.inner_len());
+    for lane in 0..axis.lanes() {
+        let start = lane / inner * len * inner + lane % inner;
+        let lane_: Vec<T> = (0..len).map(|row| data[start + row * inner]).collect();
+        let expected = [
+            mean(&lane_).unwrap(),
+            variance(&lane_, estimate).unwrap(),
+            std_dev(&lane_, estimate).unwrap(),
+        ];
+        let told = |x: f64| if x.is_nan() { 1 } else { x.to_bits() };
+        let given = [given[0][lane], given[1][lane], given[2][lane]].map(told);
+        assert_eq!(given, expected.map(told), "lane {lane} on {device}");
     }
 }
 
@@ -67,6 +95,8 @@ fn moments_along_an_axis_are_those_of_each_lane_alone() {
         // Far from zero, so that the quick way loses digits.
         check::<i64>(|i| (1 << 53) + number(i) as i64, shape);
         check::<f64>(|i| 1e9 + f64::from(number(i)) / 7.0, shape);
+        // The sum overflows, and of the squares most.
+        check::<f64>(|i| 1e307 * f64::from(number(i)), shape);
         // One lane has a number that is none.
         check::<f32>(|i| if i == 1 { f32::NAN } else { number(i) }, shape);
     }
@@ -78,4 +108,7 @@ fn lanes_without_items_have_no_mean() {
     let given = moments_axis::<f32>(&[], axis).unwrap();
     assert_eq!(given, [Moments::EMPTY; 2]);
     assert!(mean_axis::<f32>(&[], axis).unwrap()[0].is_nan());
+    for device in devices() {
+        check_buffers::<f32>(&device, &device.allocate(0).unwrap(), axis, &[]);
+    }
 }

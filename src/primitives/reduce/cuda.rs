@@ -7,7 +7,7 @@ use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
+use crate::cuda::{DeviceRange, Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Cut};
 use crate::engine::{
@@ -360,8 +360,29 @@ impl Gpu {
         init: Option<T>,
     ) -> Result<T> {
         let reduce = Reduce::<T, Op, F>::load_lazily(self.context())?;
+        let mut output = self.allocate::<T>(1)?;
         // SAFETY: the caller's.
-        unsafe { self.reduce_with(&reduce.kernels, source, len, init) }
+        unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }?;
+        Ok(self.download(&output, 0..1)?[0])
+    }
+
+    /// Writes the fold to an address, without a wait for it.
+    ///
+    /// # Safety
+    ///
+    /// As of [`reduce`](Gpu::reduce). At the address there is room for an element of this GPU, which
+    /// is borrowed for writing.
+    pub(crate) unsafe fn reduce_to<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+        &self,
+        source: F::Arguments,
+        len: usize,
+        init: Option<T>,
+        address: u64,
+    ) -> Result<()> {
+        let reduce = Reduce::<T, Op, F>::load_lazily(self.context())?;
+        let mut output = DeviceRange::new(self, address, 0..1);
+        // SAFETY: the caller's.
+        unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }
     }
 
     /// # Safety
@@ -374,12 +395,11 @@ impl Gpu {
         source: F::Arguments,
         len: usize,
         init: Option<T>,
-    ) -> Result<T> {
-        let mut output = self.allocate::<T>(1)?;
+        output: &mut impl DevicePtrMut<T>,
+    ) -> Result<()> {
         self.with_workspace(kernels.workspace_bytes(len), |stream, workspace| {
             // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { kernels.run(stream, init, source, len, &mut output, workspace) }
-        })?;
-        Ok(self.download(&output, 0..1)?[0])
+            unsafe { kernels.run(stream, init, source, len, output, workspace) }
+        })
     }
 }

@@ -14,7 +14,7 @@ pub use stream::Reducer;
 use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::source::{Form, Host, Source};
-use crate::{Device, Element, Monoid, Result};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
 
 /// The fold of all elements, and the identity if there are none.
 ///
@@ -177,5 +177,53 @@ impl Device {
         input: impl Source<Device, Item = T>,
     ) -> Result<T> {
         reduce_on::<Device, T, Op, _>(self, input, Some(init))
+    }
+
+    /// Writes the fold of `input`, after `init` if there is one, over `output`, which has one
+    /// element. Does not wait for it.
+    ///
+    /// ```
+    /// use warpfold::{Device, ops::Max};
+    ///
+    /// let device = Device::cpu();
+    /// let (x, mut greatest) = (device.upload(&[3, 7, 5])?, device.allocate(1)?);
+    /// device.reduce_into::<i32, Max>(None, &x, &mut greatest)?;
+    /// assert_eq!(greatest.to_vec()?, [7]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`](crate::Error::Length) if `output` has another length.
+    pub fn reduce_into<T: Element, Op: Monoid<T>>(
+        &self,
+        init: Option<T>,
+        input: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.check_owns(output)?;
+        Error::check_length(1, output.len())?;
+        let call = Call::<Device>::on(self);
+        reduce_bound_into::<T, Op, _>(call.bind(&input)?, init, output)
+    }
+}
+
+fn reduce_bound_into<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    input: Bound<'_, F>,
+    init: Option<T>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    match &input.device().backend {
+        Backend::Cpu => {
+            output.as_host_mut()[0] = reduce_bound::<T, Op, F>(input, init)?;
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            const { assert_element_size::<T>() };
+            let address = output.address_mut();
+            // SAFETY: the source is on this GPU, and so is the output, which has an element.
+            unsafe { gpu.reduce_to::<T, Op, F>(input.arguments(), input.len(), init, address) }
+        }
     }
 }
