@@ -7,7 +7,9 @@ use warpfold::Error;
 /// The exception for an error: `MemoryError` without memory, `ValueError` for arguments,
 /// `RuntimeError` for what a device or a library did.
 pub(crate) fn exception(error: Error) -> PyErr {
+    // The remedy is Rust's.
     let text = error.to_string();
+    let text = text.replace("use Device::cpu()", "copy the array to host memory");
     match error {
         Error::OutOfMemory { .. } | Error::OutOfHostMemory { .. } => PyMemoryError::new_err(text),
         Error::Library { .. }

@@ -25,9 +25,11 @@ macro_rules! with_binned {
     };
 }
 
-fn no_bins(dtype: DType) -> PyErr {
+pub(crate) fn no_bins(dtype: DType) -> PyErr {
     PyTypeError::new_err(format!("no bins of {dtype:?}"))
 }
+
+pub(crate) use with_binned;
 
 /// What is counted where.
 #[derive(FromPyObject)]

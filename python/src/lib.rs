@@ -4,8 +4,11 @@
 //! functions arrays of NumPy with the code of their dtype, and the axes counted from 0.
 
 mod array;
+mod device;
+mod dlpack;
 mod dtype;
 mod error;
+mod gpu;
 mod histogram;
 mod nodes;
 mod ops;
@@ -24,7 +27,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::device::{gpu_of, nvrtc};
+    #[pymodule_export]
+    use crate::dlpack::{Borrowed, DeviceArray, from_capsule, gpu_wait};
+    #[pymodule_export]
     use crate::dtype::set_dtypes;
+    #[pymodule_export]
+    use crate::gpu::{
+        Plan, gpu_arg_extreme, gpu_bincount, gpu_compress, gpu_count, gpu_count_nonzero,
+        gpu_histogram, gpu_moments, gpu_positions, gpu_range, gpu_reduce, gpu_scan,
+        gpu_segment_reduce, gpu_sort, gpu_topk,
+    };
     #[pymodule_export]
     use crate::histogram::{bincount, histogram};
     #[pymodule_export]
@@ -40,7 +53,7 @@ mod _native {
     #[pymodule_export]
     use crate::segments::{runs, segment_reduce, segment_scan};
     #[pymodule_export]
-    use crate::sort::{argsort, sort, topk};
+    use crate::sort::{nths, sort, topk};
     #[pymodule_export]
     use crate::stream::Folder;
 

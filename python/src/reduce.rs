@@ -125,7 +125,7 @@ impl<'py> Along<'py> {
 }
 
 /// Of each axis whether it is named, and of all if none is.
-fn flags(rank: usize, along: Option<&[usize]>) -> Vec<bool> {
+pub(crate) fn flags(rank: usize, along: Option<&[usize]>) -> Vec<bool> {
     let mut flags = vec![along.is_none(); rank];
     along
         .into_iter()

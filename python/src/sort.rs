@@ -26,52 +26,57 @@ fn rows(shape: &[usize]) -> Rows {
     Rows::new(outer.iter().product(), *len)
 }
 
-/// Sorts along the last axis.
+/// Sorts along the last axis, or gives the places of the sorted numbers.
 #[pyfunction]
 pub(crate) fn sort<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     dtype: u8,
     direction: Direction,
+    places: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(x, dtype)?.contiguous()?;
-    let (shape, order) = (input.shape().to_vec(), order(direction));
+    let (shape, order, bytes) = (input.shape().to_vec(), order(direction), input.bytes());
+    // Places are less than 2^63.
+    let to = if places { DType::I64 } else { input.dtype };
     with_numbers!(input.dtype, T => {
         let items = input.items::<T>();
         if let [_] = shape[..] {
-            let mut output = Output::empty(py, &shape, input.dtype)?;
-            let sorted = output.items::<T>();
-            run(py, input.bytes(), || warpfold::sort_into(items, order, sorted))?;
+            let mut output = Output::empty(py, &shape, to)?;
+            if places {
+                let room = output.items::<u64>();
+                run(py, bytes, || warpfold::argsort_into(items, order, room))?;
+            } else {
+                let room = output.items::<T>();
+                run(py, bytes, || warpfold::sort_into(items, order, room))?;
+            }
             return Ok(output.object);
         }
         let rows = rows(&shape);
-        let sorted = run(py, input.bytes(), || warpfold::segmented_sort(items, rows, order))?;
-        array_of(py, sorted, &shape, input.dtype)
+        if places {
+            let places = run(py, bytes, || warpfold::segmented_argsort(items, rows, order))?;
+            return array_of(py, places, &shape, to);
+        }
+        let sorted = run(py, bytes, || warpfold::segmented_sort(items, rows, order))?;
+        array_of(py, sorted, &shape, to)
     })
 }
 
-/// The places of the sorted numbers along the last axis.
+/// The numbers at some places of the sorted order of an array of one axis.
 #[pyfunction]
-pub(crate) fn argsort<'py>(
+pub(crate) fn nths<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     dtype: u8,
-    direction: Direction,
+    places: Vec<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let input = Input::new(x, dtype)?.contiguous()?;
-    let (shape, order) = (input.shape().to_vec(), order(direction));
     with_numbers!(input.dtype, T => {
         let items = input.items::<T>();
-        if let [_] = shape[..] {
-            // Places are less than 2^63.
-            let mut output = Output::empty(py, &shape, DType::I64)?;
-            let places = output.items::<u64>();
-            run(py, input.bytes(), || warpfold::argsort_into(items, order, places))?;
-            return Ok(output.object);
-        }
-        let rows = rows(&shape);
-        let places = run(py, input.bytes(), || warpfold::segmented_argsort(items, rows, order))?;
-        array_of(py, places, &shape, DType::I64)
+        let found = run(py, input.bytes(), || {
+            warpfold::select_nths(items, &places, Order::ascending())
+        })?;
+        array_of(py, found, &[places.len()], input.dtype)
     })
 }
 

@@ -12,6 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use warpfold::{Carry, Element, Monoid, Prefixes, Reducer, Scanner};
 
+/// So many bytes are taken in before a look at signals: some 50 ms of work.
+const UNBROKEN: usize = 1 << 27;
+
 /// A stream of some type and operator.
 trait Stream: Send + Sync {
     fn push(&mut self, py: Python<'_>, piece: &Input<'_>) -> PyResult<()>;
@@ -36,22 +39,31 @@ struct Of<T: Element, O> {
 
 impl<T: Element + Scalar, O: Monoid<T> + Send + Sync> Stream for Of<T, O> {
     fn push(&mut self, py: Python<'_>, piece: &Input<'_>) -> PyResult<()> {
-        let items = piece.items::<T>();
         let mut reducer = Reducer::<T, O>::new().after(self.carry.clone());
-        self.carry = run(py, piece.bytes(), move || {
-            reducer.push(items)?;
-            Ok(reducer.carry().clone())
-        })?;
+        for part in piece.items::<T>().chunks(UNBROKEN / size_of::<T>()) {
+            reducer = run(py, size_of_val(part), move || {
+                reducer.push(part)?;
+                Ok(reducer)
+            })?;
+            py.check_signals()?;
+        }
+        self.carry = reducer.carry().clone();
         Ok(())
     }
 
     fn scan(&mut self, py: Python<'_>, piece: &Input<'_>, to: &mut Output<'_>) -> PyResult<()> {
-        let (items, to) = (piece.items::<T>(), to.items::<T>());
+        to.check_apart(piece.items::<T>())?;
         let mut scanner = Scanner::<T, O>::new(self.prefixes).after(self.carry.clone());
-        self.carry = run(py, piece.bytes(), move || {
-            scanner.scan_into(items, to)?;
-            Ok(scanner.carry().clone())
-        })?;
+        let len = UNBROKEN / size_of::<T>();
+        let parts = piece.items::<T>().chunks(len);
+        for (part, to) in parts.zip(to.items::<T>().chunks_mut(len)) {
+            scanner = run(py, size_of_val(part), move || {
+                scanner.scan_into(part, to)?;
+                Ok(scanner)
+            })?;
+            py.check_signals()?;
+        }
+        self.carry = scanner.carry().clone();
         Ok(())
     }
 
@@ -107,14 +119,19 @@ impl Folder {
         self.stream.push(py, &piece)
     }
 
-    /// Takes in a piece of one axis, and gives its prefixes.
+    /// Takes in a piece of one axis, and gives its prefixes: in `output` if there is one.
+    #[pyo3(signature = (piece, output))]
     fn scan<'py>(
         &mut self,
         py: Python<'py>,
         piece: &Bound<'py, PyAny>,
+        output: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let piece = Input::new(piece, self.dtype as u8)?.contiguous()?;
-        let mut output = Output::empty(py, piece.shape(), self.dtype)?;
+        let mut output = match output {
+            Some(object) => Output::over(object)?,
+            None => Output::empty(py, piece.shape(), self.dtype)?,
+        };
         self.stream.scan(py, &piece, &mut output)?;
         Ok(output.object)
     }

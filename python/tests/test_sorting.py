@@ -81,6 +81,26 @@ def test_partition_has_the_sorted_item_in_its_place(case, data):
     )
 
 
+@given(with_axis(ALL), st.data())
+def test_partition_keeps_the_order_of_what_is_less_equal_and_greater(case, data):
+    """For few places and for many, along one axis and along rows."""
+    x, axis = case
+    length = x.size if axis is None else x.shape[axis]
+    if length == 0:
+        return
+    kth = data.draw(st.lists(st.integers(-length, length - 1), min_size=1, max_size=12))
+    axis_ = -1 if axis is None else axis
+    source = x.reshape(-1) if axis is None else x
+    source = source.astype(source.dtype.newbyteorder("="))
+    by = keys(source, False, "greatest")
+    pivots = np.take(np.sort(by, axis_), sorted({k % length for k in kth}), axis_)
+    lanes = np.moveaxis(by, axis_, -1)[..., None]
+    beside = np.moveaxis(pivots, axis_, -1)[..., None, :]
+    classes = np.moveaxis((lanes > beside).sum(-1) + (lanes >= beside).sum(-1), -1, axis_)
+    places = np.argsort(classes, axis_, kind="stable")
+    same(wf.partition(x, kth, axis), np.take_along_axis(source, places, axis_))
+
+
 def test_partition_checks_the_place():
     with pytest.raises(ValueError, match="kth is 3, but there are 3 items"):
         wf.partition([1, 2, 3], 3)

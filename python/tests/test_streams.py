@@ -1,6 +1,8 @@
 """Streams have the bits of one call, wherever chunks end."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -104,3 +106,37 @@ def test_parts_are_checked():
         part.merge(wf.Nodes([1], 0))
     with pytest.raises(ValueError, match="negative"):
         wf.Nodes([1.0], -1)
+
+
+INTERRUPTED = """
+import signal, threading
+import numpy as np
+import warpfold as wf
+
+def interrupt():
+    # Once the calls below have begun. They take much longer.
+    threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+
+x = np.zeros(1 << 31, "float16")  # no memory is touched but by reading
+reducer, scanner = wf.Reducer("multiply"), wf.Scanner("add", "float16")
+for call in [
+    lambda: reducer.push(x),
+    lambda: wf.prod(x),
+    lambda: scanner.scan(x[: 1 << 29]),
+    lambda: wf.cumsum(x[: 1 << 29]),
+]:
+    interrupt()
+    try:
+        call()
+        print("went on")
+    except KeyboardInterrupt:
+        print("ended")
+print(reducer.count, scanner.count)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a process alone")
+def test_ctrl_c_ends_long_calls_and_leaves_streams_as_they_were():
+    """A call that could not be cut would end, and the interrupt come after it."""
+    shown = subprocess.check_output([sys.executable, "-c", INTERRUPTED], text=True).split()
+    assert shown == ["ended"] * 4 + ["0", "0"]

@@ -97,9 +97,8 @@ def check_device(x: Any, name: str) -> None:
 
 def _elsewhere(name: str, kind: type, where: str) -> TypeError:
     return TypeError(
-        f"{name} is a {kind.__module__}.{kind.__name__} on {where}: this version of warpfold "
-        "reads arrays in host memory only; copy it there first (x.cpu(), cupy.asnumpy(x), "
-        "jax.device_get(x))"
+        f"{name} is a {kind.__module__}.{kind.__name__} on {where}: this call takes arrays in "
+        "host memory; copy it there first (x.cpu(), cupy.asnumpy(x), jax.device_get(x))"
     )
 
 
@@ -176,6 +175,13 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
 def axis_of(axis: Any, ndim: int) -> int:
     """An axis counted from 0."""
     return int(normalize_axis_index(axis, ndim, "axis"))
+
+
+def check_lanes(shape: tuple[int, ...], along: tuple[int, ...] | None, op: str) -> None:
+    """An error if there are lanes without items: no such lane has a least one."""
+    kept = [] if along is None else [n for i, n in enumerate(shape) if i not in along]
+    if 0 not in kept:
+        raise ValueError(f"zero-size array to reduction operation {op} which has no identity")
 
 
 def flat(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _native
 
 #: In the order of `DType` in `src/dtype.rs`.
-_NAMES = [
+NAMES = [
     "bool",
     "int8",
     "int16",
@@ -37,7 +37,7 @@ except ImportError:  # pragma: no cover
     BFLOAT16 = None
 
 DTYPES: list[np.dtype[Any]] = [
-    (BFLOAT16 or np.dtype("uint16")) if name == "bfloat16" else np.dtype(name) for name in _NAMES
+    (BFLOAT16 or np.dtype("uint16")) if name == "bfloat16" else np.dtype(name) for name in NAMES
 ]
 
 #: The code of each dtype that NumPy exports as a buffer, in the machine's byte order.
@@ -84,6 +84,15 @@ def operator_of(op: str) -> str:
         known = ", ".join(sorted(set(OPERATORS.values())))
         raise ValueError(f"op is {op!r}; operators are: {known}")
     return name
+
+
+def operator_on(op: str, code: int) -> str:
+    """The operator on a dtype. NumPy's sums of bool in bool are or, and products and."""
+    if IS_FLOAT[code] and op.startswith("bitwise"):
+        raise TypeError(f"{op} takes integers or bool, not {DTYPES[code]}")
+    if code != BOOL:
+        return op
+    return {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
 
 
 def code_of(dtype: Any) -> int:

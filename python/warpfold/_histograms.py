@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _gpu, _native
 from ._arrays import flat, native, vector
 from ._dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U8
 
@@ -56,6 +56,9 @@ def histogram(
     >>> warpfold.histogram([1, 2, 1, 4], bins=[1, 2, 3, 4])
     (array([2, 1, 1]), array([1, 2, 3, 4]))
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _on_gpu(x, library, bins, range, density, weights)
     array, code, wrap = native(x)
     if code == BF16:
         raise TypeError("histograms of bfloat16 are not supported: take x.astype('float32')")
@@ -95,6 +98,22 @@ def histogram(
     if density:
         counts = counts / np.diff(edges).astype(np.float64) / counts.sum()
     return wrap(counts), wrap(edges)
+
+
+def _on_gpu(
+    x: Any, library: _gpu.Library, bins: Any, range: Any, density: bool, weights: Any
+) -> tuple[Any, Any]:
+    _gpu.refuse(density=density)
+    if isinstance(bins, str):
+        raise TypeError(f"bins={bins!r} is not there on a GPU: give the number of bins, or edges")
+    if _gpu.library_of(bins) is not None:
+        raise TypeError("bins are on a GPU; edges must be in host memory, where they are checked")
+    if np.ndim(bins) > 1:
+        raise ValueError("bins has more than one axis")
+    if np.ndim(bins) == 1:
+        return _gpu.histogram(x, library, 0, None, native(bins, "bins")[0], weights)
+    ends = None if range is None else _range(range)
+    return _gpu.histogram(x, library, _count(bins), ends, _is_plain(range), weights)
 
 
 def _is_plain(range: Any) -> bool:
@@ -166,17 +185,20 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     >>> warpfold.bincount([1, 3, 1], weights=[0.5, 2.0, 0.25])
     array([0.  , 0.75, 0.  , 2.  ])
     """
-    array, code, wrap = vector(x, "x")
-    if array.dtype.kind not in "iub" or code == BF16:
-        if array.size or isinstance(x, np.ndarray):
-            raise TypeError(f"x is of dtype {array.dtype}; bincount counts integers")
-        array, code = array.astype(np.int64), I64
     try:
         least = operator.index(minlength)
     except TypeError:
         raise TypeError(f"minlength is {minlength!r}; it must be an integer") from None
     if least < 0:
         raise ValueError(f"minlength is {least}; it must not be negative")
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.bincount(x, library, weights, least)
+    array, code, wrap = vector(x, "x")
+    if array.dtype.kind not in "iub" or code == BF16:
+        if array.size or isinstance(x, np.ndarray):
+            raise TypeError(f"x is of dtype {array.dtype}; bincount counts integers")
+        array, code = array.astype(np.int64), I64
     weight, weight_code, _ = _weights(weights, array)
     if weight is not None and weight_code == I64:
         weight, weight_code = weight.astype(np.float64), F64
@@ -206,7 +228,7 @@ def _many(array: np.ndarray[Any, Any], code: int, weight: Any, length: int) -> A
         return result
     sums = np.zeros(length, np.float64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
-    places = _native.argsort(array, code, (False, False))
+    places = _native.sort(array, code, (False, False), True)
     sums[values] = _native.segment_reduce(
         _native.take(weight, F64, places), F64, "add", offsets, None
     )

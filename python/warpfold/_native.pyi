@@ -5,11 +5,91 @@ from typing import Any, TypeAlias, final
 _Array: TypeAlias = Any
 _Bytes: TypeAlias = bytes
 _Flags: TypeAlias = tuple[bool, bool]
+_Place: TypeAlias = tuple[int, int] | None
+_Span: TypeAlias = tuple[int, int]
 
 __version__: str
 
 def set_dtypes(objects: tuple[Any, ...]) -> None: ...
 def after_fork() -> None: ...
+def gpu_of(address: int) -> int: ...
+def nvrtc() -> tuple[Any, tuple[int, int]]: ...
+def from_capsule(capsule: Any) -> Borrowed: ...
+def gpu_wait(place: _Place) -> None: ...
+def gpu_reduce(
+    place: _Place,
+    x: int,
+    dtype: int,
+    op: str,
+    plan: Plan,
+    to: int,
+    initial: bytes | None,
+    out: int,
+) -> None: ...
+def gpu_arg_extreme(
+    place: _Place, x: int, dtype: int, greatest: bool, plan: Plan, out: int
+) -> None: ...
+def gpu_count_nonzero(place: _Place, x: int, dtype: int, plan: Plan, out: int) -> None: ...
+def gpu_moments(
+    place: _Place, x: int, dtype: int, what: str, plan: Plan, is_sample: bool, to: int, out: int
+) -> None: ...
+def gpu_scan(
+    place: _Place,
+    x: int,
+    dtype: int,
+    op: str,
+    plan: Plan,
+    to: int,
+    form: _Flags,
+    initial: bytes | None,
+    out: int,
+) -> None: ...
+def gpu_sort(
+    place: _Place,
+    x: int,
+    dtype: int,
+    rows: _Span,
+    direction: _Flags,
+    places: bool,
+    out: int,
+) -> None: ...
+def gpu_topk(
+    place: _Place,
+    x: int,
+    dtype: int,
+    rows: _Span,
+    k: int,
+    largest: bool,
+    nan_last: bool,
+    out: _Span,
+) -> None: ...
+def gpu_count(place: _Place, x: _Span, dtype: int) -> int: ...
+def gpu_positions(place: _Place, x: _Span, dtype: int, out: _Span) -> None: ...
+def gpu_compress(place: _Place, flags: int, x: _Span, dtype: int, out: _Span) -> None: ...
+def gpu_range(place: _Place, x: _Span, dtype: int) -> tuple[int, int] | None: ...
+def gpu_histogram(
+    place: _Place,
+    x: _Span,
+    dtype: int,
+    count: int,
+    range: tuple[float, float] | None,
+    edges: list[float] | None,
+    weights: tuple[int, bool] | None,
+    out: int,
+) -> list[float]: ...
+def gpu_bincount(
+    place: _Place, x: _Span, dtype: int, count: int, weights: tuple[int, bool] | None, out: int
+) -> None: ...
+def gpu_segment_reduce(
+    place: _Place,
+    x: _Span,
+    dtype: int,
+    op: str,
+    inner: int,
+    offsets: _Span,
+    initial: bytes | None,
+    out: int,
+) -> None: ...
 def reduce(x: _Array, dtype: int, op: str, along: Any, to: int, initial: bytes | None) -> Any: ...
 def arg_extreme(x: _Array, dtype: int, greatest: bool, along: Any) -> Any: ...
 def count_nonzero(x: _Array, dtype: int, along: Any) -> Any: ...
@@ -25,8 +105,8 @@ def scan(
     initial: bytes | None,
     output: _Array | None,
 ) -> _Array: ...
-def sort(x: _Array, dtype: int, direction: _Flags) -> _Array: ...
-def argsort(x: _Array, dtype: int, direction: _Flags) -> _Array: ...
+def sort(x: _Array, dtype: int, direction: _Flags, places: bool) -> _Array: ...
+def nths(x: _Array, dtype: int, places: list[int]) -> _Array: ...
 def topk(x: _Array, dtype: int, k: int, largest: bool, nan_last: bool) -> tuple[_Array, _Array]: ...
 def searchsorted(
     sorted: _Array, values: _Array, dtype: int, right: bool, direction: _Flags
@@ -50,10 +130,49 @@ def segment_scan(
 def runs(keys: _Array, dtype: int) -> _Array: ...
 
 @final
+class Plan:
+    kept: list[int]
+    outer: int
+    @staticmethod
+    def of(
+        shape: list[int], strides: list[int], along: list[int] | None, any_order: bool
+    ) -> Plan | None: ...
+
+@final
+class Borrowed:
+    device: tuple[int, int]
+    address: int
+    shape: list[int]
+    strides: list[int] | None
+    dtype: int
+    read_only: bool
+
+@final
+class DeviceArray:
+    def __new__(cls, place: _Place, shape: list[int], dtype: int) -> DeviceArray: ...
+    @property
+    def address(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+@final
 class Folder:
     def __new__(cls, dtype: int, op: str, form: _Flags, initial: bytes | None) -> Folder: ...
     def push(self, piece: _Array) -> None: ...
-    def scan(self, piece: _Array) -> _Array: ...
+    def scan(self, piece: _Array, output: _Array | None) -> _Array: ...
     def value(self) -> Any: ...
     def state(self) -> tuple[int, bytes]: ...
     def restore(self, position: int, sums: bytes) -> None: ...

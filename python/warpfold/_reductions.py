@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._arrays import Wrap, axes_of, condition_of, mapped, native, put
+from . import _gpu, _native
+from ._arrays import Wrap, axes_of, check_lanes, condition_of, flat, mapped, native, put
 from ._dtypes import (
     BF16,
     BOOL,
@@ -20,9 +20,13 @@ from ._dtypes import (
     code_of,
     initial_bytes,
     operator_of,
+    operator_on,
 )
 
 _reduce = _native.reduce
+
+#: From so many bytes on, folds and scans in one piece are streams. Below, a call is short.
+LONG = 1 << 28
 
 
 def sum(
@@ -200,6 +204,10 @@ def _fold(
     wide: bool,
     identity: bool = False,
 ) -> Any:
+    library = _gpu.library_of(x)
+    if library is not None:
+        _gpu.refuse(where=where, key=key)
+        return _gpu.fold(op, x, library, axis, dtype, keepdims, initial, out, wide, identity)
     array, code, wrap = native(x)
     flags = None if where is None else _flags(array, code, where)
     array, code = mapped(array, code, key)
@@ -208,7 +216,7 @@ def _fold(
         to = code_of(dtype)
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    op = _operator_on(op, to)
+    op = operator_on(op, to)
     along = axes_of(axis, array.ndim)
     needs_items = op in ("minimum", "maximum") and initial is None and not identity
     start = None if initial is None else initial_bytes(initial, to)
@@ -216,8 +224,15 @@ def _fold(
         result = _fold_where(op, array, code, along, to, start, flags, needs_items)
     else:
         if needs_items and array.size == 0:
-            _check_lanes(array.shape, along, op)
-        result = _reduce(array, code, op, along, to, start)
+            check_lanes(array.shape, along, op)
+        is_whole = along is None or len(along) == array.ndim
+        if array.nbytes >= LONG and is_whole and to == code and array.flags.c_contiguous:
+            # A stream has the same bits, and lets Ctrl-C end the call.
+            folder = _native.Folder(code, op, (False, False), start)
+            folder.push(flat(array))
+            result = folder.value()
+        else:
+            result = _reduce(array, code, op, along, to, start)
     return _finish(result, array.ndim, along, keepdims, wrap, out)
 
 
@@ -230,28 +245,12 @@ def _finish(
     return wrap(result) if out is None else put(result, out)
 
 
-def _operator_on(op: str, code: int) -> str:
-    """The operator on a dtype. NumPy's sums of bool in bool are or, and products and."""
-    if IS_FLOAT[code] and op.startswith("bitwise"):
-        raise TypeError(f"{op} takes integers or bool, not {DTYPES[code]}")
-    if code != BOOL:
-        return op
-    return {"add": "bitwise_or", "multiply": "bitwise_and"}.get(op, op)
-
-
 def _as_dtype(array: np.ndarray[Any, Any], code: int, to: int) -> np.ndarray[Any, Any]:
     """A copy in another dtype, by NumPy's conversion. bfloat16 goes by ml_dtypes."""
     if code == BF16:
         array = array.view(DTYPES[BF16])
     converted = array.astype(DTYPES[to])
     return converted.view(np.uint16) if to == BF16 else converted
-
-
-def _check_lanes(shape: tuple[int, ...], along: tuple[int, ...] | None, op: str) -> None:
-    """An error if there are lanes without items: no such lane has a least one."""
-    kept = [] if along is None else [n for i, n in enumerate(shape) if i not in along]
-    if 0 not in kept:
-        raise ValueError(f"zero-size array to reduction operation {op} which has no identity")
 
 
 def _flags(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarray[Any, Any]:
@@ -330,12 +329,15 @@ def argmax(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None)
 
 
 def _arg(greatest: bool, x: Any, axis: Any, keepdims: bool, out: Any) -> Any:
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.arg(greatest, x, library, axis, keepdims, out)
     array, code, wrap = native(x)
     along = axes_of(axis, array.ndim)
     if along is not None and len(along) != 1:
         raise TypeError(f"axis is {axis!r}; it must be an int or None")
     if array.size == 0:
-        _check_lanes(array.shape, along, "argmax" if greatest else "argmin")
+        check_lanes(array.shape, along, "argmax" if greatest else "argmin")
     result = _native.arg_extreme(array, code, greatest, along)
     return _finish(result, array.ndim, along, keepdims, wrap, out)
 
@@ -418,6 +420,9 @@ def _correction(correction: float | None, ddof: float | None) -> float:
 def _moments(
     what: str, x: Any, axis: Any, correction: float, dtype: Any, keepdims: bool, out: Any
 ) -> Any:
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.moments(what, x, library, axis, correction, dtype, keepdims, out)
     array, code, wrap = native(x)
     along = axes_of(axis, array.ndim)
     to = code if IS_FLOAT[code] else F64
@@ -448,6 +453,9 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> warpfold.count_nonzero([[0.0, -0.0, 2.0], [float("nan"), 1.0, 0.0]], axis=1)
     array([1, 2])
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.count_nonzero(x, library, axis, keepdims)
     array, code, wrap = native(x)
     along = axes_of(axis, array.ndim)
     result = _native.count_nonzero(array, code, along)
@@ -479,6 +487,9 @@ def all(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) ->
 
 
 def _truth(every: bool, x: Any, axis: Any, keepdims: bool, out: Any) -> Any:
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.truth(every, x, library, axis, keepdims, out)
     array, code, wrap = native(x)
     along = axes_of(axis, array.ndim)
     if along is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _gpu, _native
 from ._arrays import axis_of, flat, mapped, native, put, writable
 from ._dtypes import (
     BF16,
@@ -17,8 +17,9 @@ from ._dtypes import (
     code_of,
     initial_bytes,
     operator_of,
+    operator_on,
 )
-from ._reductions import _as_dtype, _operator_on
+from ._reductions import LONG, _as_dtype
 
 
 def cumsum(
@@ -156,6 +157,12 @@ def cumulative_prod(
 def _cumulative(
     op: str, first: int, x: Any, axis: Any, dtype: Any, include_initial: bool, out: Any
 ) -> Any:
+    if _gpu.library_of(x) is not None:
+        if include_initial:
+            raise TypeError("include_initial is not there for arrays on a GPU: leave it away")
+        if axis is None and len(x.shape) != 1:
+            raise ValueError(f"x has {len(x.shape)} axes: give axis")
+        return _scan(op, x, axis, dtype, False, False, None, None, out, True)
     array, code, wrap = native(x)
     if array.ndim == 0:
         raise ValueError("x has no axis to go along")
@@ -190,6 +197,11 @@ def _scan(
     out: Any,
     wide: bool,
 ) -> Any:
+    form = (bool(exclusive), bool(reverse))
+    library = _gpu.library_of(x)
+    if library is not None:
+        _gpu.refuse(key=key)
+        return _gpu.scan(op, x, library, axis, dtype, form, initial, out, wide)
     array, code, wrap = native(x)
     array, code = mapped(array, code, key)
     to = WIDE[code] if wide else code
@@ -200,7 +212,6 @@ def _scan(
     else:
         along = axis_of(axis, array.ndim)
     start = None if initial is None else initial_bytes(initial, to)
-    form = (bool(exclusive), bool(reverse))
     if out is None:
         return wrap(_run(op, array, code, along, to, form, start, None))
     target = writable(out)
@@ -229,4 +240,8 @@ def _run(
 ) -> Any:
     if to != code and (code, to) not in READ_AS:
         array, code = _as_dtype(array, code, to), to
-    return _native.scan(array, code, _operator_on(op, to), along, to, form, start, output)
+    if array.nbytes >= LONG and array.ndim == 1 and to == code and not form[1]:
+        # A stream has the same bits, and lets Ctrl-C end the call.
+        folder = _native.Folder(code, operator_on(op, to), form, start)
+        return folder.scan(array, output)
+    return _native.scan(array, code, operator_on(op, to), along, to, form, start, output)

@@ -6,10 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
+from . import _gpu, _native
 from ._arrays import mapped, native, vector
-from ._dtypes import BF16, DTYPES, I64, U8, code_of, initial_bytes, operator_of
-from ._reductions import _as_dtype, _operator_on
+from ._dtypes import (
+    BF16,
+    DTYPES,
+    IS_FLOAT,
+    U8,
+    U16,
+    U32,
+    U64,
+    code_of,
+    initial_bytes,
+    operator_of,
+    operator_on,
+)
+from ._reductions import _as_dtype
 
 
 class ReduceByKey(NamedTuple):
@@ -73,13 +85,17 @@ def segment_reduce(
     >>> warpfold.segment_reduce([1, 2, 3, 4, 5], op="max", keys=[7, 7, 3, 3, 7])
     array([2, 4, 5])
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        _gpu.refuse(key=key)
+        return _gpu.segment_reduce(x, library, offsets, op, keys, initial, dtype)
     array, code, wrap = native(x)
     array, code = mapped(array, code, key)
     to, name, start = _form(code, op, initial, dtype)
     bounds = _bounds(array, offsets, keys)
     if to != code:
         array = _as_dtype(array, code, to)
-    return wrap(_reduce(array, to, _operator_on(name, to), bounds, start))
+    return wrap(_reduce(array, to, operator_on(name, to), bounds, start))
 
 
 def segment_scan(
@@ -112,7 +128,7 @@ def segment_scan(
     if to != code:
         array = _as_dtype(array, code, to)
     form = (bool(exclusive), bool(reverse))
-    return wrap(_native.segment_scan(array, to, _operator_on(name, to), bounds, form, start))
+    return wrap(_native.segment_scan(array, to, operator_on(name, to), bounds, form, start))
 
 
 def _reduce(
@@ -159,6 +175,21 @@ def _bounds(array: np.ndarray[Any, Any], offsets: Any, keys: Any) -> np.ndarray[
     return given.astype(np.uint64, copy=False)
 
 
+def _equal_bits(keys: np.ndarray[Any, Any], code: int) -> tuple[np.ndarray[Any, Any], int]:
+    """Integers that are equal where keys are one: zeros of both signs, and all NaN."""
+    unsigned = {1: U8, 2: U16, 4: U32, 8: U64}[keys.itemsize]
+    bits = keys.view(DTYPES[unsigned])
+    if not IS_FLOAT[code]:
+        return bits, unsigned
+    # As integers, for bfloat16's sake. Less the sign, what is greater than infinity is NaN.
+    magnitudes = bits << 1
+    infinity = np.asarray(np.inf, np.float32 if code == BF16 else DTYPES[code])
+    infinity = infinity.view(f"uint{8 * infinity.itemsize}")
+    greatest = (infinity >> 16 if code == BF16 else infinity).astype(bits.dtype) << 1
+    bits = np.where(magnitudes == 0, magnitudes, bits)
+    return np.where(magnitudes > greatest, ~np.zeros(1, bits.dtype), bits), unsigned
+
+
 def reduce_by_key(keys: Any, values: Any, op: str = "add") -> ReduceByKey:
     """The key and the fold of each run of equal neighbouring keys.
 
@@ -183,7 +214,7 @@ def reduce_by_key(keys: Any, values: Any, op: str = "add") -> ReduceByKey:
     by, by_code, wrap_keys = vector(keys, "keys")
     array, code, wrap = native(values, "values")
     bounds = _bounds(array, None, by if by_code != BF16 else by.view(DTYPES[BF16]))
-    folds = _reduce(array, code, _operator_on(operator_of(op), code), bounds, None)
+    folds = _reduce(array, code, operator_on(operator_of(op), code), bounds, None)
     firsts = _native.take(by, by_code, bounds[:-1].view(np.int64))
     return ReduceByKey(wrap_keys(firsts), wrap(folds))
 
@@ -217,12 +248,16 @@ def group_by(keys: Any, values: Any, op: str = "add") -> GroupBy:
     if array.ndim == 0 or len(by) != len(array):
         count = "a number" if array.ndim == 0 else f"{len(array)} values"
         raise ValueError(f"there are {len(by)} keys for {count}")
-    name = _operator_on(operator_of(op), code)
-    ascending = (False, False)
-    distinct, counts, _ = _native.unique(by, by_code, ascending)
-    places = _native.argsort(by, by_code, ascending)
-    offsets = np.zeros(len(counts) + 1, np.uint64)
-    _native.scan(counts, I64, "add", 0, I64, (False, False), None, offsets[1:].view(np.int64))
+    name = operator_on(operator_of(op), code)
+    places = _native.sort(by, by_code, (False, False), True)
+    sorted_ = _native.take(by, by_code, places)
+    offsets = _native.runs(*_equal_bits(sorted_, by_code))
+    distinct = _native.take(
+        sorted_.view(np.uint16) if by_code == BF16 else sorted_,
+        by_code,
+        offsets[:-1].view(np.int64),
+    )
+    counts = np.diff(offsets.view(np.int64))
     if array.ndim == 1:
         ordered = _native.take(array, code, places)
         ordered = ordered.view(np.uint16) if code == BF16 else ordered

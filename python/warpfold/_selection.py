@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _gpu, _native
 from ._arrays import axis_of, condition_of, flat, native
 from ._dtypes import BF16, BOOL, DTYPES
 
@@ -27,6 +27,9 @@ def nonzero(x: Any) -> tuple[Any, ...]:
     >>> warpfold.nonzero([[0, 2], [3, 0]])
     (array([0, 1]), array([1, 0]))
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.nonzero(x, library)
     array, code, wrap = native(x)
     if array.ndim == 0:
         raise ValueError("x is a number, which has no axes: take an array")
@@ -45,6 +48,9 @@ def flatnonzero(x: Any) -> Any:
     >>> warpfold.flatnonzero([[0, 2], [3, 0]])
     array([1, 2])
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.flatnonzero(x, library)
     array, code, wrap = native(x)
     return wrap(_native.positions(flat(array), code))
 
@@ -66,6 +72,11 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
     >>> warpfold.compress([True, False, True], [1, 2, 3])
     array([1, 3])
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        if axis is not None and len(x.shape) != 1:
+            raise TypeError("axis is not there for arrays on a GPU: take nonzero, and index by it")
+        return _gpu.compress(condition, x, library)
     flags, flags_code, _ = native(condition, "condition")
     flags = flags.view(DTYPES[BF16]) if flags_code == BF16 else flags
     if flags.ndim != 1:
@@ -110,6 +121,9 @@ def select(x: Any, where: Any) -> Any:
     >>> warpfold.select([3, 1, 7, 0], [True, True, False, False])
     array([3, 1])
     """
+    library = _gpu.library_of(x)
+    if library is not None:
+        return _gpu.select(x, library, where)
     array, code, wrap = native(x)
     flags = condition_of(array, code, where)
     if flags.shape != array.shape:

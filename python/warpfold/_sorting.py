@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
+from . import _gpu, _native
 from ._arrays import axis_of, flat, mapped, native, put, vector
-from ._dtypes import BF16, CODES, DTYPES
+from ._dtypes import BF16, CODES, DTYPES, I64, IS_FLOAT
 
 
 class TopK(NamedTuple):
@@ -89,10 +89,14 @@ def sort(
     >>> warpfold.sort([-3, 2, 1], key="abs")
     array([ 1,  2, -3])
     """
-    array, code, wrap = native(x)
     direction = _direction(descending, nan)
+    library = _gpu.library_of(x)
+    if library is not None:
+        _gpu.refuse(key=key)
+        return _gpu.sort(x, library, axis, direction, False, out)
+    array, code, wrap = native(x)
     if key is None:
-        result = _along_last(array, axis, lambda rows: _native.sort(rows, code, direction))
+        result = _along_last(array, axis, lambda rows: _native.sort(rows, code, direction, False))
     else:
         result = _by_key(array, code, axis, direction, key)
     return wrap(result) if out is None else put(result, out)
@@ -119,10 +123,14 @@ def argsort(
     >>> warpfold.argsort([3, 1, 2, 1], descending=True)
     array([0, 2, 1, 3])
     """
+    direction = _direction(descending, nan)
+    library = _gpu.library_of(x)
+    if library is not None:
+        _gpu.refuse(key=key)
+        return _gpu.sort(x, library, axis, direction, True, None)
     array, code, wrap = native(x)
     array, code = mapped(array, code, key)
-    direction = _direction(descending, nan)
-    return wrap(_along_last(array, axis, lambda rows: _native.argsort(rows, code, direction)))
+    return wrap(_along_last(array, axis, lambda rows: _native.sort(rows, code, direction, True)))
 
 
 def _by_key(
@@ -130,7 +138,7 @@ def _by_key(
 ) -> Any:
     """The items in the order of their keys."""
     keys, key_code = mapped(array, code, key)
-    places = _along_last(keys, axis, lambda rows: _native.argsort(rows, key_code, direction))
+    places = _along_last(keys, axis, lambda rows: _native.sort(rows, key_code, direction, True))
     items = flat(array) if axis is None else array
     taken = np.take_along_axis(items, places, 0 if axis is None else axis)
     return taken.view(DTYPES[BF16]) if code == BF16 else taken
@@ -176,12 +184,15 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True, nan: str = "gr
     >>> values, indices
     (array([9, 9, 4]), array([1, 3, 2]))
     """
+    last = _direction(largest, nan)[1]
+    count = _index(k, "k")
+    library = _gpu.library_of(x)
+    if library is not None:
+        return TopK(*_gpu.topk(x, library, count, axis, bool(largest), last))
     array, code, wrap = native(x)
     along = axis_of(axis, array.ndim)
-    count = _index(k, "k")
     if not 0 <= count <= array.shape[along]:
         raise ValueError(f"k is {count}, but axis {axis} has {array.shape[along]} items")
-    last = _direction(largest, nan)[1]
     rows = np.moveaxis(array, along, -1)
     values, places = _native.topk(rows, code, count, bool(largest), last)
     back = (np.moveaxis(values, -1, along), np.moveaxis(places, -1, along))
@@ -199,7 +210,8 @@ def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
     """The items along an axis with those at places ``kth`` where a sort has them, no greater ones
     before and no less ones behind: ``numpy.partition``.
 
-    All of them are sorted here: so there is one result. ``topk`` is faster for few.
+    What is less than such an item stays in its order, and so do its equals, and what is greater:
+    so there is one result. Takes O(n) along one axis for up to 32 places.
 
     Raises
     ------
@@ -209,16 +221,64 @@ def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
     Examples
     --------
     >>> import warpfold
-    >>> warpfold.partition([3, 1, 2], 1)
-    array([1, 2, 3])
+    >>> warpfold.partition([9, 3, 8, 1, 2], 1)
+    array([1, 2, 9, 3, 8])
     """
     array, code, wrap = native(x)
     len_ = array.size if axis is None else array.shape[axis_of(axis, array.ndim)]
+    places = set()
     for place in np.atleast_1d(np.asarray(kth)):
         at = _index(place, "kth")
         if not -len_ <= at < len_:
             raise ValueError(f"kth is {at}, but there are {len_} items")
-    return sort(x, axis)
+        places.add(at % len_)
+    wanted = sorted(places)
+    return wrap(_along_last(array, axis, lambda rows: _partition(rows, code, wanted)))
+
+
+def _partition(rows: np.ndarray[Any, Any], code: int, places: list[int]) -> Any:
+    """Rows in the order of their classes: less than the first pivot, equal to it, and so on."""
+    if rows.ndim == 1 and len(places) <= _FEW:
+        return _partition_one(rows, code, places)
+    pivots = _native.sort(rows, code, (False, False), False)[..., places]
+    classes = np.zeros(rows.shape, np.int64)
+    for i in range(len(places)):
+        above, not_below = _beside_pivot(rows, pivots[..., i : i + 1], code)
+        classes += above
+        classes += not_below
+    order = _native.sort(classes, I64, (False, False), True)
+    taken = np.take_along_axis(rows, order, -1)
+    return taken.view(DTYPES[BF16]) if code == BF16 else taken
+
+
+#: For so many places items are selected. For more they are sorted.
+_FEW = 8
+
+
+def _partition_one(rest: np.ndarray[Any, Any], code: int, places: list[int]) -> Any:
+    parts = []
+    for pivot in _native.nths(rest, code, places):
+        above, not_below = _beside_pivot(rest, pivot, code)
+        for flags in (~not_below, not_below & ~above):
+            parts.append(_native.compress(flags, rest, code))
+        rest = _native.compress(above, rest, code)
+        rest = rest.view(np.uint16) if code == BF16 else rest
+    return np.concatenate([*parts, rest.view(DTYPES[code])])
+
+
+def _beside_pivot(x: np.ndarray[Any, Any], pivot: Any, code: int) -> tuple[Any, Any]:
+    """Whether items are greater than a pivot, and whether they are not less. NaN is greatest."""
+    if code == BF16:
+        x, pivot = _widened(x), _widened(np.asarray(pivot).view(np.uint16))
+    if not IS_FLOAT[code]:
+        return x > pivot, x >= pivot
+    is_nan = np.isnan(x)
+    return (x > pivot) | (is_nan & ~np.isnan(pivot)), (x >= pivot) | is_nan
+
+
+def _widened(bits: np.ndarray[Any, Any]) -> Any:
+    """The bits of bfloat16 as float32."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def searchsorted(

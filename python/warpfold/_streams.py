@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _native
 from ._arrays import flat, native
-from ._dtypes import BF16, DTYPES, WIDE, code_of, initial_bytes, operator_of
-from ._reductions import _as_dtype, _operator_on
+from ._dtypes import BF16, DTYPES, WIDE, code_of, initial_bytes, operator_of, operator_on
+from ._reductions import _as_dtype
 
 
 class _Stream:
@@ -32,7 +32,7 @@ class _Stream:
 
     def _begin(self, code: int) -> None:
         start = None if self._initial is None else initial_bytes(self._initial, code)
-        op = _operator_on(self._op, code)
+        op = operator_on(self._op, code)
         self._folder = _native.Folder(code, op, self._form, start)
         self._code = code
 
@@ -174,7 +174,7 @@ class Scanner(_Stream):
             If the chunk's dtype does not fit into the stream's. Then nothing was taken in.
         """
         array, wrap = self._piece(x)
-        return wrap(self._folder.scan(array).reshape(np.shape(x)))
+        return wrap(self._folder.scan(array, None).reshape(np.shape(x)))
 
 
 class Nodes:
@@ -218,7 +218,7 @@ class Nodes:
         if start < 0:
             raise ValueError(f"start is {start}; it must not be negative")
         self._code = to
-        self._nodes = _native.Nodes.of(flat(array), to, _operator_on(self._op, to), start)
+        self._nodes = _native.Nodes.of(flat(array), to, operator_on(self._op, to), start)
 
     def merge(self, other: Nodes) -> None:
         """Adds the nodes of other items.
@@ -258,5 +258,5 @@ class Nodes:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._op, self._code = state["op"], state["dtype"]
-        self._nodes = _native.Nodes(self._code, _operator_on(self._op, self._code))
+        self._nodes = _native.Nodes(self._code, operator_on(self._op, self._code))
         self._nodes.merge(state["nodes"])
