@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import json
 import pathlib
 import pkgutil
 import re
@@ -139,3 +140,16 @@ def test_the_example_with_torchrun_runs():
     shown = subprocess.check_output([*run, ROOT / "examples/torchrun.py"], text=True)
     assert len({line.split(": ")[1] for line in shown.splitlines()}) == 1
     assert len(shown.splitlines()) == 2
+
+
+def test_the_notebook_runs():
+    """Its cells, without Jupyter. They assert what the pictures show."""
+    pytest.importorskip("matplotlib").use("Agg")
+    notebook = json.loads((ROOT / "examples/tour.ipynb").read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    shown = [o for cell in cells for o in cell["outputs"] if "image/png" in o.get("data", {})]
+    assert len(shown) == 5
+    scope = {}
+    for cell in cells:
+        exec("".join(cell["source"]), scope)
+    scope["plt"].close("all")
