@@ -28,11 +28,10 @@ const HEADERS: &[(&str, &str)] = files!(
 /// In DWARF 5, addr2line may take the name of the file for that of the first `#line`.
 const OPTIONS: &[&str] = &["-std=c++20", "-gdwarf-4", "-fPIC", "-Wno-unknown-pragmas"];
 /// Messages name lines and what was inlined there. All else that gdb knows takes g++ as long again
-/// as the kernels do: `WARPFOLD_GDB` asks for it.
+/// as the kernels do, and half as long as the emulator does: `WARPFOLD_GDB` asks for it.
 const LINES_ALONE: &str = "-g1";
 /// With assertions: a wrong emulator is of no use. Its functions call each other at each load and
-/// store; nobody takes their place, so they may be inlined. `-O3` and all that gdb knows take half
-/// as long again to compile, and run no faster.
+/// store; nobody takes their place, so they may be inlined. `-O3` does not make it faster.
 const PROGRAM_OPTIONS: &[&str] = &[
     "-O2",
     "-fno-semantic-interposition",
