@@ -339,6 +339,24 @@ unsafe impl<D: Form, I: Form<Item: IndexNumber>> Form for GatherRows<D, I> {
         }
     }
 
+    /// Some items of one row.
+    unsafe fn part<'a>(
+        arguments: &Self::Arguments,
+        range: std::ops::Range<usize>,
+    ) -> Option<&'a [D::Item]> {
+        let width = arguments.width as usize;
+        let (row, first) = (range.start / width, range.start % width);
+        if range.is_empty() || first + range.len() > width {
+            return None;
+        }
+        // SAFETY: the caller's. The last row is one.
+        unsafe {
+            let row = I::get(&arguments.index, row).to_index();
+            let start = row.min(arguments.last) as usize * width + first;
+            D::part(&arguments.data, start..start + range.len())
+        }
+    }
+
     fn is_aligned(_: &Self::Arguments, _: u64) -> bool {
         true
     }

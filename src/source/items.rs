@@ -5,6 +5,7 @@ use crate::cpu::block_len;
 use crate::cpu::tree::{STRIP, Tree, block_sum_of};
 use crate::{Element, Monoid};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// The items of a source in host memory, as the CPU's loops take them.
 ///
@@ -14,6 +15,7 @@ use std::mem::MaybeUninit;
 pub(crate) struct Items<'a, T> {
     len: usize,
     slice: Option<&'a [T]>,
+    part: Part<'a, T>,
     fill: Fill<'a, T>,
 }
 
@@ -45,6 +47,10 @@ unsafe fn evaluate<F: Form, To>(
     );
 }
 
+/// Some of the items, if these lie side by side. A pointer, since a reference would fix the lifetime
+/// `'a`; what it points to stays as long.
+type Part<'a, T> = &'a (dyn Fn(Range<usize>) -> Option<*const [T]> + Sync);
+
 /// Writes the items from a position on: as many as there is room for.
 type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
 
@@ -73,10 +79,16 @@ impl<'a, T: Element> Items<'a, T> {
             }
             F::prefetch(arguments, first.min(len)..(first + count).min(len));
         };
+        let part = |range: Range<usize>| {
+            assert!(range.end <= len);
+            // SAFETY: the positions are below `len`; the rest is the caller's.
+            unsafe { F::part(arguments, range) }.map(std::ptr::from_ref)
+        };
         work(&Items {
             len,
             // SAFETY: the caller's.
             slice: unsafe { F::as_slice(arguments, len) },
+            part: &part,
             fill: &fill,
         })
     }
@@ -115,12 +127,16 @@ impl<'a, T: Element> Items<'a, T> {
     /// Calls `work` with some of the items.
     pub(crate) fn with_part<R>(
         &self,
-        part: std::ops::Range<usize>,
+        part: Range<usize>,
         work: impl FnOnce(&Items<'_, T>) -> R,
     ) -> R {
         work(&Items {
             len: part.len(),
             slice: self.slice(part.clone()),
+            part: &|range| {
+                assert!(range.end <= part.len());
+                (self.part)(part.start + range.start..part.start + range.end)
+            },
             fill: &|start, to| {
                 assert!(start + to.len() <= part.len());
                 (self.fill)(part.start + start, to);
@@ -143,6 +159,7 @@ impl<'a, T: Element> Items<'a, T> {
         Items {
             len: slice.len(),
             slice: Some(slice),
+            part: &|_| None,
             fill: &|_, _| unreachable!("a slice is used where it lies"),
         }
     }
@@ -153,18 +170,18 @@ impl<'a, T: Element> Items<'a, T> {
     }
 
     /// The items of a range where they lie, if they lie somewhere.
-    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Option<&'a [T]> {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Option<&'a [T]> {
         self.slice.map(|slice| &slice[range])
     }
 
     /// The items of a range: where they lie, or evaluated into `room`, which keeps its memory.
-    pub(crate) fn range<'r>(
-        &'r self,
-        range: std::ops::Range<usize>,
-        room: &'r mut Vec<T>,
-    ) -> &'r [T] {
+    pub(crate) fn range<'r>(&'r self, range: Range<usize>, room: &'r mut Vec<T>) -> &'r [T] {
         if let Some(slice) = self.slice {
             return &slice[range];
+        }
+        if let Some(part) = (self.part)(range.clone()) {
+            // SAFETY: these are items of the source, which stays borrowed.
+            return unsafe { &*part };
         }
         room.clear();
         room.reserve(range.len());

@@ -197,6 +197,20 @@ pub unsafe trait Form: sealed::Sealed + 'static {
         None
     }
 
+    /// Some of the items, if these lie side by side in host memory as they are.
+    ///
+    /// # Safety
+    ///
+    /// As for [`get`](Form::get), for the items of the range and the lifetime `'a`.
+    #[doc(hidden)]
+    unsafe fn part<'a>(
+        arguments: &Self::Arguments,
+        range: std::ops::Range<usize>,
+    ) -> Option<&'a [Self::Item]> {
+        // SAFETY: the caller's; what lies before the range is not read.
+        unsafe { Self::as_slice(arguments, range.end) }.map(|items| &items[range])
+    }
+
     /// The arguments of the slice that starts at an address, if the form is a slice.
     #[doc(hidden)]
     fn of_address(_: u64) -> Option<Self::Arguments> {
