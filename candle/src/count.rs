@@ -4,6 +4,7 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
+use crate::integers::{contiguous, to_i64};
 use crate::job::{Job, on_cpu, plain, run, same_device};
 use crate::scan::stored;
 use crate::select::signed;
@@ -39,8 +40,8 @@ impl Warpfold<'_> {
             return Tensor::zeros(at_least, DType::I64, x.device());
         }
         let x = x.flatten_all()?;
-        let ends = Tensor::stack(&[extreme(&x, false)?, extreme(&x, true)?], 0)?;
-        let ends = ends.to_dtype(DType::I64)?.to_vec1::<i64>()?;
+        let ends = [extreme(&x, false)?, extreme(&x, true)?];
+        let ends = Tensor::stack(&[to_i64(&ends[0])?, to_i64(&ends[1])?], 0)?.to_vec1::<i64>()?;
         if ends[0] < 0 {
             return Err(fault(NAME, format!("{} is negative", ends[0])));
         }
@@ -134,7 +135,7 @@ impl Warpfold<'_> {
             ));
         }
         let rows = sorted[..sorted.len() - 1].iter().product();
-        let (sorted, needles) = (self.0.contiguous()?, needles.contiguous()?);
+        let (sorted, needles) = (contiguous(self.0)?, contiguous(needles)?);
         let job = Search {
             needles: needles.clone(),
             right,
@@ -147,7 +148,7 @@ impl Warpfold<'_> {
 
 fn integers(name: &str, x: &Tensor) -> Result<Tensor> {
     match x.dtype().is_int() {
-        true => x.contiguous(),
+        true => contiguous(x),
         false => Err(fault(
             name,
             format!(
@@ -197,7 +198,7 @@ fn counts(x: &Tensor, bins: usize) -> Result<Tensor> {
     }
     let x = match x.dtype() {
         DType::U8 | DType::U32 => x.clone(),
-        _ => x.to_dtype(DType::I64)?,
+        _ => to_i64(x)?,
     };
     let [counts] = run(&Values { bins }, &x, x.elem_count())?;
     Ok(plain(counts, bins))
@@ -209,7 +210,7 @@ fn histogram(rule: Rule, x: &Tensor, bins: usize) -> Result<Tensor> {
         DType::BF16 | DType::F16 => x.to_dtype(DType::F32)?,
         _ => x.clone(),
     };
-    let x = x.contiguous()?;
+    let x = contiguous(&x)?;
     let job = Counts { rule };
     let [counts] = run(&job, &x, x.elem_count())?;
     Ok(plain(counts, bins))

@@ -25,6 +25,10 @@ pub trait Number:
     #[doc(hidden)]
     type Add: Monoid<Self>;
 
+    /// Multiplies such numbers.
+    #[doc(hidden)]
+    type Times: Monoid<Self>;
+
     /// Adds totals.
     #[doc(hidden)]
     type Plus: Monoid<Self::Summed>;
@@ -108,6 +112,7 @@ macro_rules! numbers {
             type Summed = $summed;
             type Binned = $binned;
             type Add = Add;
+            type Times = Mul;
             type Plus = Add;
             type Product = Mul;
 

@@ -63,6 +63,23 @@ pub(crate) fn flat(at: u64, index: u64, shape: [u64; 3]) -> u64 {
     }
 }
 
+/// The number of the offset where the segment of a result begins, or of the `next` one, of rows of
+/// so many numbers.
+#[function]
+pub(crate) fn bound_of(at: u64, inner_and_next: [u64; 2]) -> u64 {
+    at / inner_and_next[0] + inner_and_next[1]
+}
+
+#[function]
+pub(crate) fn at_most(number: u64, most: u64) -> u64 {
+    number.min(most)
+}
+
+#[function]
+pub(crate) fn mean_of_segment(sum: f64, start: u64, end: u64) -> f64 {
+    sum / end.wrapping_sub(start) as f64
+}
+
 /// [`Moments::mean`](warpfold::statistics::Moments::mean), of the parts of moments: count, sum,
 /// origin, offset, deviations, scale.
 #[function]

@@ -1,6 +1,7 @@
 //! Which lanes of a tensor an operation runs along, and how they are read without a copy.
 
 use crate::dtype::fault;
+use crate::integers::contiguous;
 use candle_core::shape::{Dim, Dims};
 use candle_core::{Result, Shape, Tensor};
 use warpfold::Axis;
@@ -11,7 +12,7 @@ use warpfold::Axis;
 /// - Dimensions other than those of the lanes may come in any order. So a transposed tensor is read
 ///   in the order of its memory, and the result is a transposed view.
 /// - Those that are broadcast are computed once, and the result is broadcast.
-/// - What is no axis even so is copied by candle's `contiguous`: a broadcast dimension *along* the
+/// - What is no axis even so is copied: a broadcast dimension *along* the
 ///   lanes, several narrowed dimensions, lanes over dimensions that do not lie side by side.
 #[derive(Debug)]
 pub(crate) struct Lanes {
@@ -59,7 +60,7 @@ impl Lanes {
         let memory = match Self::memory(&view, split, operation)? {
             Some(memory) => memory,
             None => {
-                view = view.contiguous()?;
+                view = contiguous(&view)?;
                 let memory = Self::memory(&view, split, operation)?;
                 memory
                     .ok_or_else(|| fault(operation, format!("the shape {shape:?} has no lanes")))?
@@ -225,12 +226,12 @@ pub(crate) struct RowsOf {
 }
 
 impl RowsOf {
-    /// The rows along `dim`. Copies by candle's `contiguous` unless they lie side by side already.
+    /// The rows along `dim`. Copies unless they lie side by side already.
     pub(crate) fn of<D: Dim>(x: &Tensor, dim: D, operation: &'static str) -> Result<RowsOf> {
         let dim = dim.to_index(x.shape(), operation)?;
         let mut order: Vec<usize> = (0..x.rank()).filter(|&other| other != dim).collect();
         order.push(dim);
-        let view = x.permute(order)?.contiguous()?;
+        let view = contiguous(&x.permute(order)?)?;
         let len = x.dims()[dim];
         let rows = view.dims()[..x.rank() - 1].iter().product();
         Ok(RowsOf {

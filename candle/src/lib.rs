@@ -28,13 +28,14 @@
 //! | `f32`, `f64` | of the tensor's dtype | of the tensor's dtype | that dtype; `f64` |
 //!
 //! [`segment_reduce`](Warpfold::segment_reduce), [`index_add`](Warpfold::index_add) and
-//! [`scatter_add`](Warpfold::scatter_add) keep the dtype of integers, too, and wrap.
+//! [`scatter_add`](Warpfold::scatter_add) keep the dtype of integers, too, and wrap; but means of
+//! segments are as other means.
 //!
 //! # Layouts
 //!
 //! Scans and reductions read transposed, permuted and broadcast tensors, and parts of tensors,
 //! without a copy where the lanes have one stride and what lies between them another. What they
-//! cannot read so is copied by candle's `contiguous`: several narrowed dimensions, lanes along a
+//! cannot read so is copied: several narrowed dimensions, lanes along a
 //! broadcast dimension, and reductions over dimensions that do not lie side by side. The other
 //! operations copy whatever is not contiguous.
 //!
@@ -53,10 +54,12 @@
 //! [`unique_consecutive`](Warpfold::unique_consecutive), [`bincount`](Warpfold::bincount). Bins of
 //! a [`histogram`](Warpfold::histogram) are sent to the device with each call. Kernels are compiled
 //! when they are first used, and cached as `warpfold::cuda` says; a workspace for each thread and
-//! stream is kept. **This side has been compiled, and has not run on a GPU yet.**
+//! stream is kept. **This side has not run on a GPU yet.**
 //!
 //! Candle needs nvcc to build its own kernels then, and the program needs libcuda, libcudart,
-//! cuBLAS and cuRAND to link and to start. Without the feature there is nothing of CUDA.
+//! cuBLAS and cuRAND to link and to start. Without the feature there is nothing of CUDA. Candle has no
+//! kernels for `i16` and `i32` there; these operations copy and convert such tensors themselves, if
+//! they have up to 8 dimensions.
 //!
 //! Tensors on Metal are an error. If `WARPFOLD_DEVICE` names a GPU, warpfold computes there what
 //! lies in host memory, as [`warpfold::Device::for_host_data`] says; the bits are the same.
@@ -68,11 +71,13 @@ mod draw;
 mod dtype;
 #[cfg(any(feature = "cuda", test))]
 mod functions;
+mod integers;
 mod job;
 mod lanes;
 mod reduce;
 mod sample;
 mod scan;
+mod scatter;
 mod segments;
 mod select;
 mod sort;

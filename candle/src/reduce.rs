@@ -345,7 +345,7 @@ pub(crate) fn in_f64(dtype: DType) -> bool {
 }
 
 /// The dtype of the means and variances of a dtype.
-fn measured_as(dtype: DType) -> DType {
+pub(crate) fn measured_as(dtype: DType) -> DType {
     match dtype.is_int() {
         true => DType::F64,
         false => dtype,

@@ -4,6 +4,7 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
+use crate::integers::contiguous;
 use crate::job::{Job, tracked};
 use crate::lanes::Lanes;
 #[cfg(feature = "cuda")]
@@ -410,7 +411,7 @@ fn arrays<T: Number, const N: usize>(
         ));
     }
     let axis = Axis::of(others, dim).map_err(|error| fault(name, error))?;
-    Ok((x.contiguous()?, axis))
+    Ok((contiguous(x)?, axis))
 }
 
 /// An operator of the user's own, on arrays.

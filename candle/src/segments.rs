@@ -1,19 +1,20 @@
-//! Sums of what belongs together: segments, rows that are added to others by number, and the
-//! gathers whose gradients these are.
+//! Folds of segments of rows.
 
 use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::job::{Backward, Job, on_cpu, plain, run, same_device, tracked};
-use crate::scan::stored;
-use candle_core::backend::BackendStorage;
-use candle_core::shape::Dim;
-use candle_core::{
-    CpuStorage, CudaStorage, CustomOp1, DType, Layout, Result, Shape, Storage, Tensor,
-};
+use crate::integers::contiguous;
+use crate::job::{Backward, Job, on_cpu, plain, run, tracked};
+use crate::reduce::{in_f64, measured_as};
+use crate::scatter::numbers;
+#[cfg(feature = "cuda")]
+use candle_core::CudaStorage;
+use candle_core::{CpuStorage, DType, Result, Shape, Tensor};
+use warpfold::ops::Add;
+use warpfold::source::Source;
 use warpfold::{
-    Indices, Offsets, Order, argsort, gather, gather_rows, offsets_from_ids,
+    Element, Monoid, Offset, Offsets, map, segmented_reduce, segmented_reduce_from,
     segmented_reduce_vectors, segmented_reduce_vectors_from,
 };
 
@@ -23,18 +24,23 @@ use warpfold::{
 pub enum Fold {
     /// The sum; of an empty segment 0.
     Sum,
+    /// The mean: the sum in `f64`, divided by the number of rows, and rounded once. Of integers it
+    /// is `f64`. Of an empty segment it is NaN.
+    Mean,
+    /// The product; of an empty segment 1.
+    Prod,
     /// The greatest number; of an empty segment the least that there is. NaN if one is.
     Max,
     /// The least number; of an empty segment the greatest that there is. NaN if one is.
     Min,
 }
 
-/// Sums by segment and by number. They are added up in the order of the tensor, by warpfold's
-/// bracketing: with the same bits every time, on every device. Nothing is added atomically.
+/// Folds of segments. They are folded in the order of the tensor, by warpfold's bracketing: with
+/// the same bits every time, on every device.
 impl Warpfold<'_> {
     /// Folds each segment of rows: row `s` of the result is that of the rows `offsets[s]` to
     /// `offsets[s + 1]` along the first dimension, column by column. `torch.segment_reduce` with
-    /// offsets. Sums are differentiable.
+    /// offsets. Sums, means and products are differentiable.
     ///
     /// `offsets` has one number more than there are segments, of dtype `u32` or `i64`. They must
     /// not fall. On a GPU that is not checked: the results of offsets that fall are unspecified,
@@ -51,7 +57,10 @@ impl Warpfold<'_> {
     /// # Ok::<(), candle_core::Error>(())
     /// ```
     ///
-    /// Integers are folded in their own dtype, and wrap.
+    /// Integers are folded in their own dtype, and wrap; but means of them are `f64`.
+    ///
+    /// The gradient of a product divides it by each of its numbers, as PyTorch's does: where the
+    /// product overflows, it is infinite. Zeros are no trouble.
     ///
     /// # Errors
     ///
@@ -78,209 +87,48 @@ impl Warpfold<'_> {
             Fold::Sum => Some(Box::new(move |x, _, gradient| {
                 spread(&offsets, x, gradient)
             })),
+            Fold::Mean => Some(Box::new(move |x, _, gradient| {
+                let each = gradient.broadcast_div(&lengths(&offsets, x, gradient)?)?;
+                spread(&offsets, x, &each)?.to_dtype(x.dtype())
+            })),
+            Fold::Prod => Some(Box::new(move |x, _, gradient| {
+                spread_products(&offsets, x, gradient)
+            })),
             Fold::Max | Fold::Min => None,
         };
-        tracked(job, &rows.view, rows.view.elem_count(), shape, backward)
-    }
-
-    /// The tensor, with the rows of `source` along `dim` added to those that `ids` names: candle's
-    /// and PyTorch's `index_add`. Differentiable with regard to both tensors.
-    ///
-    /// To each number is added the sum of what belongs to it. `ids` has a number for each row of
-    /// `source`, of an integer dtype.
-    ///
-    /// ```
-    /// use candle_core::{Device, Tensor};
-    /// use warpfold_candle::WarpfoldExt;
-    ///
-    /// let x = Tensor::new(&[1_f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[2_u32, 0, 2], &Device::Cpu)?;
-    /// let source = Tensor::new(&[10_f32, 20.0, 30.0], &Device::Cpu)?;
-    /// let sums = x.warpfold().index_add(&ids, &source, 0)?;
-    /// assert_eq!(sums.to_vec1::<f32>()?, [21.0, 2.0, 43.0]);
-    /// # Ok::<(), candle_core::Error>(())
-    /// ```
-    ///
-    /// Memory: the places of all rows in order, 16 bytes for each. `source` is copied if its rows
-    /// do not lie side by side.
-    ///
-    /// # Errors
-    ///
-    /// If the shapes do not fit, dtypes or devices differ, or, on the CPU, if a number is not a
-    /// row's. On a GPU the rows of such numbers are added to nothing.
-    pub fn index_add<D: Dim>(&self, ids: &Tensor, source: &Tensor, dim: D) -> Result<Tensor> {
-        const NAME: &str = "index_add";
-        let dim = dim.to_index(self.0.shape(), NAME)?;
-        check_source(NAME, self.0, source)?;
-        let ids = numbers(NAME, "ids", self.0, ids)?;
-        let fits = (0..self.0.rank()).all(|at| match at == dim {
-            true => source.dims()[at] == ids.elem_count(),
-            false => source.dims()[at] == self.0.dims()[at],
-        });
-        if !fits {
-            let (of, from) = (self.0.dims(), source.dims());
-            return Err(fault(
-                NAME,
-                format!(
-                    "{} ids along dimension {dim} do not fit a source of shape {from:?} and a tensor of shape {of:?}",
-                    ids.elem_count()
-                ),
-            ));
+        let folds = tracked(job, &rows.view, rows.view.elem_count(), shape, backward)?;
+        match fold {
+            Fold::Mean => folds.to_dtype(measured_as(self.0.dtype())),
+            _ => Ok(folds),
         }
-        let source = Vectors::of(NAME, &source.transpose(0, dim)?)?;
-        let sums = sums_by_number(NAME, &source, ids, self.0.dims()[dim])?;
-        self.0 + sums.transpose(0, dim)?
-    }
-
-    /// The tensor, with each number of `source` added to the place along `dim` that `indices`
-    /// names: candle's and PyTorch's `scatter_add`. Differentiable with regard to both tensors.
-    ///
-    /// `indices` has the shape of `source`, and an integer dtype. Otherwise as
-    /// [`index_add`](Warpfold::index_add).
-    ///
-    /// # Errors
-    ///
-    /// As [`index_add`](Warpfold::index_add).
-    pub fn scatter_add<D: Dim>(&self, indices: &Tensor, source: &Tensor, dim: D) -> Result<Tensor> {
-        const NAME: &str = "scatter_add";
-        let dim = dim.to_index(self.0.shape(), NAME)?;
-        check_source(NAME, self.0, source)?;
-        let fits = (0..self.0.rank()).all(|at| at == dim || source.dims()[at] == self.0.dims()[at]);
-        if source.dims() != indices.dims() || !fits {
-            let (of, from, by) = (self.0.dims(), source.dims(), indices.dims());
-            return Err(fault(
-                NAME,
-                format!(
-                    "along dimension {dim}, indices of shape {by:?} do not fit a source of shape {from:?} and a tensor of shape {of:?}"
-                ),
-            ));
-        }
-        let places = flat_places(NAME, self.0, indices, dim)?;
-        let source = source.flatten_all()?.unsqueeze(1)?;
-        let source = Vectors::of(NAME, &source)?;
-        let sums = sums_by_number(NAME, &source, places, self.0.elem_count())?;
-        self.0 + sums.reshape(self.0.shape())?
-    }
-
-    /// The numbers that `indices` names along `dim`: candle's `gather`, with a gradient that has
-    /// the same bits every time.
-    ///
-    /// # Errors
-    ///
-    /// As candle's.
-    pub fn gather<D: Dim>(&self, indices: &Tensor, dim: D) -> Result<Tensor> {
-        let dim = dim.to_index(self.0.shape(), "gather")?;
-        same_device("gather", self.0, indices)?;
-        let fits = self.0.rank() == indices.rank()
-            && (0..self.0.rank()).all(|at| at == dim || indices.dims()[at] == self.0.dims()[at]);
-        if !fits {
-            let (of, by) = (self.0.dims(), indices.dims());
-            return Err(fault(
-                "gather",
-                format!(
-                    "along dimension {dim}, indices of shape {by:?} do not fit a tensor of shape {of:?}"
-                ),
-            ));
-        }
-        if !indices.dtype().is_int() {
-            let dtype = indices.dtype().as_str();
-            return Err(fault(
-                "gather",
-                format!("indices of {dtype}; give integers"),
-            ));
-        }
-        let indices = wide(indices)?;
-        self.0.contiguous()?.apply_op1(Gather { indices, dim })
-    }
-
-    /// The rows along `dim` that `ids` names: candle's `index_select`, with a gradient that has the
-    /// same bits every time.
-    ///
-    /// # Errors
-    ///
-    /// As candle's.
-    pub fn index_select<D: Dim>(&self, ids: &Tensor, dim: D) -> Result<Tensor> {
-        const NAME: &str = "index_select";
-        let dim = dim.to_index(self.0.shape(), NAME)?;
-        let ids = numbers(NAME, "ids", self.0, ids)?;
-        let mut shape = self.0.dims().to_vec();
-        shape[dim] = ids.elem_count();
-        let op = IndexSelect {
-            ids,
-            dim,
-            shape: shape.into(),
-        };
-        self.0.contiguous()?.apply_op1(op)
     }
 }
 
 /// A tensor as rows along its first dimension.
-struct Vectors {
-    view: Tensor,
-    rows: usize,
-    inner: usize,
+pub(crate) struct Vectors {
+    pub view: Tensor,
+    pub rows: usize,
+    pub inner: usize,
 }
 
 impl Vectors {
-    fn of(name: &str, x: &Tensor) -> Result<Vectors> {
+    pub(crate) fn of(name: &str, x: &Tensor) -> Result<Vectors> {
         let Some(&rows) = x.dims().first() else {
             return Err(fault(name, "a single number has no rows"));
         };
         let inner = x.dims()[1..].iter().product();
         Ok(Vectors {
-            view: x.contiguous()?,
+            view: contiguous(x)?,
             rows,
             inner,
         })
     }
 
     /// The shape of so many of these rows.
-    fn shape(&self, rows: usize) -> Shape {
+    pub(crate) fn shape(&self, rows: usize) -> Shape {
         let mut dims = self.view.dims().to_vec();
         dims[0] = rows;
         dims.into()
-    }
-}
-
-fn check_source(name: &str, x: &Tensor, source: &Tensor) -> Result<()> {
-    same_device(name, x, source)?;
-    if x.dtype() != source.dtype() || x.rank() != source.rank() {
-        return Err(fault(
-            name,
-            format!(
-                "a source of {} and shape {:?} is added to a tensor of {} and shape {:?}",
-                source.dtype().as_str(),
-                source.dims(),
-                x.dtype().as_str(),
-                x.dims()
-            ),
-        ));
-    }
-    Ok(())
-}
-
-/// Offsets or numbers of rows, as `u32` or `i64`.
-fn numbers(name: &str, what: &str, x: &Tensor, given: &Tensor) -> Result<Tensor> {
-    same_device(name, x, given)?;
-    if given.rank() != 1 || !given.dtype().is_int() {
-        return Err(fault(
-            name,
-            format!(
-                "{what} of {} and shape {:?}; give one dimension of integers",
-                given.dtype().as_str(),
-                given.dims()
-            ),
-        ));
-    }
-    wide(given)
-}
-
-/// Integers as `u32` or `i64`, contiguous.
-fn wide(numbers: &Tensor) -> Result<Tensor> {
-    match numbers.dtype() {
-        DType::U32 | DType::I64 => numbers.contiguous(),
-        DType::U8 => numbers.to_dtype(DType::U32)?.contiguous(),
-        _ => numbers.to_dtype(DType::I64)?.contiguous(),
     }
 }
 
@@ -301,49 +149,55 @@ fn spread(offsets: &Tensor, x: &Tensor, gradient: &Tensor) -> Result<Tensor> {
     Warpfold(&Tensor::cat(&[gradient, &zeros], 0)?).index_select(&ids, 0)
 }
 
-/// The sums of rows by their numbers: row `i` of the result is that of the rows with number `i`.
-fn sums_by_number(
-    name: &'static str,
-    source: &Vectors,
-    ids: Tensor,
-    count: usize,
-) -> Result<Tensor> {
-    let shape = source.shape(count);
-    let job = SumsByNumber {
-        name,
-        ids: ids.clone(),
-        count,
-        inner: source.inner,
-    };
-    let backward: Backward =
-        Box::new(move |_, _, gradient| Warpfold(gradient).index_select(&ids, 0));
-    tracked(
-        job,
-        &source.view,
-        source.rows * source.inner,
-        shape,
-        Some(backward),
-    )
+/// How many rows each segment has, to divide a gradient by: of its dtype and rank.
+fn lengths(offsets: &Tensor, x: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let count = offsets.elem_count() - 1;
+    let ends = offsets.to_dtype(DType::I64)?.minimum(x.dims()[0] as i64)?;
+    let lengths = (ends.narrow(0, 1, count)? - ends.narrow(0, 0, count)?)?;
+    let mut shape = vec![1; gradient.rank()];
+    shape[0] = count;
+    lengths.to_dtype(gradient.dtype())?.reshape(shape)
 }
 
-/// Where indices along `dim` lead in the tensor's memory if it has no gaps.
-fn flat_places(name: &'static str, x: &Tensor, indices: &Tensor, dim: usize) -> Result<Tensor> {
-    same_device(name, x, indices)?;
-    if !indices.dtype().is_int() {
-        return Err(fault(
-            name,
-            format!("indices of {}; give integers", indices.dtype().as_str()),
-        ));
-    }
-    let indices = wide(indices)?;
-    let inner = x.dims()[dim + 1..].iter().product();
-    let job = FlatPlaces {
-        name,
-        along: (x.dims()[dim], indices.dims()[dim]),
-        inner,
+/// The gradient of segments' products: that of a number is the product of the others. Halves are
+/// computed in `f32`.
+fn spread_products(offsets: &Tensor, x: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let dtype = x.dtype();
+    let wide = match dtype {
+        DType::F64 => DType::F64,
+        _ => DType::F32,
     };
-    let [places] = run(&job, &indices, indices.elem_count())?;
-    Ok(plain(places, indices.elem_count()))
+    let (x, gradient) = (x.detach().to_dtype(wide)?, gradient.to_dtype(wide)?);
+    let none = x.zeros_like()?;
+    let is_zero = x.eq(&none)?;
+    // Zeros are counted, and left out of the products.
+    let others = is_zero.where_cond(&x.ones_like()?, &x)?;
+    let is_zero = is_zero.to_dtype(wide)?;
+    let products = Warpfold(&others).segment_reduce(offsets, Fold::Prod)?;
+    let products = spread(offsets, &x, &(products * gradient)?)?;
+    let zeros = Warpfold(&is_zero).segment_reduce(offsets, Fold::Sum)?;
+    let other_zeros = (spread(offsets, &x, &zeros)? - is_zero)?;
+    other_zeros
+        .eq(&none)?
+        .where_cond(&(products / others)?, &none)?
+        .to_dtype(dtype)
+}
+
+/// The folds of segments of rows of `inner` items, which `init` goes before if there is one.
+pub(crate) fn fold_rows<T: Element, Op: Monoid<T>>(
+    init: Option<T>,
+    rows: impl Source<Item = T>,
+    inner: usize,
+    segments: impl warpfold::Segments,
+) -> warpfold::Result<Vec<T>> {
+    match (inner, init) {
+        (0, _) => Ok(Vec::new()),
+        // Those of single numbers are cut where they are long.
+        (1, None) => segmented_reduce::<T, Op>(rows, segments),
+        (1, Some(init)) => segmented_reduce_from::<T, Op>(init, rows, segments),
+        (_, None) => segmented_reduce_vectors::<T, Op>(rows, inner, segments),
+        (_, Some(init)) => segmented_reduce_vectors_from::<T, Op>(init, rows, inner, segments),
+    }
 }
 
 struct Segments {
@@ -355,20 +209,27 @@ struct Segments {
 }
 
 impl Segments {
-    fn fold<T: Number, I: warpfold::Offset>(
-        &self,
-        x: &[T],
-        offsets: &[I],
-    ) -> warpfold::Result<Vec<T>> {
-        let segments = Offsets::new(offsets)?;
-        if self.inner == 0 {
-            return Ok(Vec::new());
-        }
-        match self.fold {
-            Fold::Sum => segmented_reduce_vectors::<T, T::Add>(x, self.inner, segments),
-            Fold::Max => segmented_reduce_vectors::<T, T::Greatest>(x, self.inner, segments),
-            Fold::Min => segmented_reduce_vectors::<T, T::Least>(x, self.inner, segments),
-        }
+    fn fold<T: Number, I: Offset>(&self, x: &[T], offsets: &[I]) -> warpfold::Result<CpuStorage> {
+        let (segments, inner) = (Offsets::new(offsets)?, self.inner);
+        let folds = match self.fold {
+            Fold::Sum => fold_rows::<T, T::Add>(None, x, inner, segments),
+            Fold::Prod => fold_rows::<T, T::Times>(None, x, inner, segments),
+            Fold::Max => fold_rows::<T, T::Greatest>(None, x, inner, segments),
+            Fold::Min => fold_rows::<T, T::Least>(None, x, inner, segments),
+            Fold::Mean => {
+                let sums = fold_rows::<f64, Add>(None, map::<T::AsF64, _>(x), inner, segments)?;
+                let means = sums.iter().enumerate().map(|(at, sum)| {
+                    let segment = at / inner;
+                    let (start, end) = (offsets[segment], offsets[segment + 1]);
+                    sum / (end.to_u64() - start.to_u64()) as f64
+                });
+                return Ok(match in_f64(T::DTYPE) {
+                    true => CpuStorage::F64(means.collect()),
+                    false => CpuStorage::F32(means.map(|mean| mean as f32).collect()),
+                });
+            }
+        };
+        Ok(T::to_cpu_storage_owned(folds?))
     }
 }
 
@@ -379,17 +240,15 @@ impl Job<1> for Segments {
 
     fn cpu<T: Number>(&self, x: &[T]) -> Result<[CpuStorage; 1]> {
         let (storage, layout) = self.offsets.storage_and_layout();
-        stored(
-            self.name(),
-            match self.offsets.dtype() {
-                DType::U32 => self.fold::<T, u32>(x, on_cpu(self.name(), &storage, layout)?),
-                _ => {
-                    let offsets = on_cpu::<i64>(self.name(), &storage, layout)?;
-                    check_negative(self.name(), "offsets", offsets)?;
-                    self.fold::<T, u64>(x, bytemuck::cast_slice(offsets))
-                }
-            },
-        )
+        let folds = match self.offsets.dtype() {
+            DType::U32 => self.fold::<T, u32>(x, on_cpu(self.name(), &storage, layout)?),
+            _ => {
+                let offsets = on_cpu::<i64>(self.name(), &storage, layout)?;
+                check_negative(self.name(), "offsets", offsets)?;
+                self.fold::<T, u64>(x, bytemuck::cast_slice(offsets))
+            }
+        };
+        Ok([folds.map_err(|error| fault(self.name(), error))?])
     }
 
     #[cfg(feature = "cuda")]
@@ -398,7 +257,7 @@ impl Job<1> for Segments {
     }
 }
 
-fn check_negative(name: &str, what: &str, numbers: &[i64]) -> Result<()> {
+pub(crate) fn check_negative(name: &str, what: &str, numbers: &[i64]) -> Result<()> {
     match numbers.iter().position(|&number| number < 0) {
         Some(at) => Err(fault(
             name,
@@ -437,181 +296,5 @@ impl Job<1> for SegmentIds {
     #[cfg(feature = "cuda")]
     fn cuda<T: Number>(&self, gpu: &Gpu, offsets: &View<'_, T>) -> Result<[CudaStorage; 1]> {
         gpu.segment_ids(offsets, self.items)
-    }
-}
-
-struct SumsByNumber {
-    name: &'static str,
-    ids: Tensor,
-    count: usize,
-    inner: usize,
-}
-
-impl SumsByNumber {
-    /// `ids` were found to be in range.
-    fn sums<T: Number, I>(&self, x: &[T], ids: &[I]) -> warpfold::Result<Vec<T>>
-    where
-        I: warpfold::SortKey + warpfold::Offset + warpfold::IndexNumber,
-    {
-        if self.inner == 0 {
-            return Ok(Vec::new());
-        }
-        let places = argsort(ids, Order::ascending())?;
-        let indices = Indices::new(&places)?;
-        let sorted = warpfold::collect(gather(ids, indices))?;
-        let offsets = offsets_from_ids(&sorted, self.count)?;
-        let (rows, offsets) = (gather_rows(x, self.inner, indices), Offsets::new(&offsets)?);
-        // Nothing is added to −0 without a trace, and a sum that starts with it is as without it.
-        let zero = T::from_f64(-0.0);
-        segmented_reduce_vectors_from::<T, T::Add>(zero, rows, self.inner, offsets)
-    }
-}
-
-impl Job<1> for SumsByNumber {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn cpu<T: Number>(&self, x: &[T]) -> Result<[CpuStorage; 1]> {
-        let (storage, layout) = self.ids.storage_and_layout();
-        let outside = |at: usize, id: &dyn std::fmt::Display| {
-            let count = self.count;
-            Err(fault(
-                self.name,
-                format!("number {at} is {id}, which is not below {count}"),
-            ))
-        };
-        stored(
-            self.name,
-            match self.ids.dtype() {
-                DType::U32 => {
-                    let ids = on_cpu::<u32>(self.name, &storage, layout)?;
-                    if let Some(at) = ids.iter().position(|&id| id as usize >= self.count) {
-                        return outside(at, &ids[at]);
-                    }
-                    self.sums::<T, u32>(x, ids)
-                }
-                _ => {
-                    let ids = on_cpu::<i64>(self.name, &storage, layout)?;
-                    check_negative(self.name, "numbers", ids)?;
-                    if let Some(at) = ids.iter().position(|&id| id as u64 >= self.count as u64) {
-                        return outside(at, &ids[at]);
-                    }
-                    self.sums::<T, u64>(x, bytemuck::cast_slice(ids))
-                }
-            },
-        )
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda<T: Number>(&self, gpu: &Gpu, x: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        gpu.sums_by_number(x, &self.ids, (self.count, self.inner))
-    }
-}
-
-struct FlatPlaces {
-    name: &'static str,
-    /// The length of the dimension in the tensor, and in the indices.
-    along: (usize, usize),
-    inner: usize,
-}
-
-impl Job<1> for FlatPlaces {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn cpu<T: Number>(&self, indices: &[T]) -> Result<[CpuStorage; 1]> {
-        let (len, rows) = self.along;
-        let places = indices.iter().enumerate().map(|(at, index)| {
-            let index = index.to_f64();
-            if index < 0.0 || index >= len as f64 {
-                return Err(fault(
-                    self.name,
-                    format!("index {at} is {index}, and the dimension has {len} numbers"),
-                ));
-            }
-            let outer = at / (rows * self.inner);
-            Ok(((outer * len + index as usize) * self.inner + at % self.inner) as i64)
-        });
-        Ok([CpuStorage::I64(places.collect::<Result<_>>()?)])
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda<T: Number>(&self, gpu: &Gpu, indices: &View<'_, T>) -> Result<[CudaStorage; 1]> {
-        gpu.flat_places(indices, self.along, self.inner)
-    }
-}
-
-struct Gather {
-    indices: Tensor,
-    dim: usize,
-}
-
-impl CustomOp1 for Gather {
-    fn name(&self) -> &'static str {
-        "gather"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (indices, by) = self.indices.storage_and_layout();
-        let Storage::Cpu(indices) = &*indices else {
-            return Err(fault("gather", "the tensors are on different devices"));
-        };
-        let result = storage.gather(layout, indices, by, self.dim)?;
-        Ok((result, self.indices.shape().clone()))
-    }
-
-    fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
-        let (indices, by) = self.indices.storage_and_layout();
-        let Storage::Cuda(indices) = &*indices else {
-            return Err(fault("gather", "the tensors are on different devices"));
-        };
-        let result = storage.gather(layout, indices, by, self.dim)?;
-        Ok((result, self.indices.shape().clone()))
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let zeros = x.zeros_like()?;
-        Warpfold(&zeros)
-            .scatter_add(&self.indices, gradient, self.dim)
-            .map(Some)
-    }
-}
-
-struct IndexSelect {
-    ids: Tensor,
-    dim: usize,
-    shape: Shape,
-}
-
-impl CustomOp1 for IndexSelect {
-    fn name(&self) -> &'static str {
-        "index_select"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (ids, by) = self.ids.storage_and_layout();
-        let Storage::Cpu(ids) = &*ids else {
-            return Err(fault(self.name(), "the tensors are on different devices"));
-        };
-        let result = storage.index_select(ids, layout, by, self.dim)?;
-        Ok((result, self.shape.clone()))
-    }
-
-    fn cuda_fwd(&self, storage: &CudaStorage, layout: &Layout) -> Result<(CudaStorage, Shape)> {
-        let (ids, by) = self.ids.storage_and_layout();
-        let Storage::Cuda(ids) = &*ids else {
-            return Err(fault(self.name(), "the tensors are on different devices"));
-        };
-        let result = storage.index_select(ids, layout, by, self.dim)?;
-        Ok((result, self.shape.clone()))
-    }
-
-    fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
-        let zeros = x.zeros_like()?;
-        Warpfold(&zeros)
-            .index_add(&self.ids, gradient, self.dim)
-            .map(Some)
     }
 }

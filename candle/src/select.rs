@@ -4,6 +4,7 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
+use crate::integers::{contiguous, to_i64};
 use crate::job::{Backward, Job, len_of, on_cpu, plain, run, same_device, tracked};
 use crate::scan::{Scan, stored};
 #[cfg(feature = "cuda")]
@@ -46,7 +47,7 @@ impl Warpfold<'_> {
     /// If the mask is no mask for the tensor: of floats, of another shape, on another device.
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
         let mask = self.mask("masked_select", mask)?;
-        let x = self.0.contiguous()?;
+        let x = contiguous(self.0)?;
         let by = mask.clone();
         let backward: Backward = Box::new(move |x, _, gradient| unselect(x, &by, gradient));
         let [count] = run(&Count, &mask, mask.elem_count())?;
@@ -65,7 +66,7 @@ impl Warpfold<'_> {
     /// As [`masked_select`](Warpfold::masked_select).
     pub fn masked_select_padded(&self, mask: &Tensor, len: usize) -> Result<(Tensor, Tensor)> {
         let mask = self.mask("masked_select", mask)?;
-        let x = self.0.contiguous()?;
+        let x = contiguous(self.0)?;
         let [count] = run(&Count, &mask, mask.elem_count())?;
         let job = Masked { mask, room: len };
         let kept = tracked(job, &x, x.elem_count(), len.into(), None)?;
@@ -92,7 +93,10 @@ impl Warpfold<'_> {
         })?;
         match mask.dtype() {
             DType::U8 => fitted.contiguous(),
-            _ => fitted.ne(&fitted.zeros_like()?)?.contiguous(),
+            _ => {
+                let mask = to_i64(mask)?.ne(0_i64)?;
+                mask.broadcast_as(self.0.shape())?.contiguous()
+            }
         }
     }
 
@@ -112,7 +116,7 @@ impl Warpfold<'_> {
     ///
     /// If the dtype is not supported.
     pub fn nonzero(&self) -> Result<Tensor> {
-        let x = self.0.contiguous()?;
+        let x = contiguous(self.0)?;
         let [flat] = run(&Nonzero { room: None }, &x, x.elem_count())?;
         let count = len_of("nonzero", &flat)?;
         coordinates(&plain(flat, count), x.dims())
@@ -126,7 +130,7 @@ impl Warpfold<'_> {
     ///
     /// If the dtype is not supported.
     pub fn nonzero_padded(&self, len: usize) -> Result<(Tensor, Tensor)> {
-        let x = self.0.contiguous()?;
+        let x = contiguous(self.0)?;
         let [flat] = run(&Nonzero { room: Some(len) }, &x, x.elem_count())?;
         let [count] = run(&Count, &x, x.elem_count())?;
         Ok((coordinates(&plain(flat, len), x.dims())?, plain(count, ())))
@@ -151,7 +155,7 @@ impl Warpfold<'_> {
     ///
     /// If the dtype is not supported.
     pub fn unique_consecutive(&self) -> Result<Unique> {
-        let x = self.0.contiguous()?;
+        let x = contiguous(self.0)?;
         let [values, inverse, counts] = run(&Runs, &x, x.elem_count())?;
         let len = len_of("unique_consecutive", &counts)?;
         let counts = plain(counts, len);

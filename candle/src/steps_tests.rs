@@ -3,9 +3,10 @@
 
 use crate::dtype::Stored;
 use crate::functions::{
-    careful_mean, chosen_variance, coordinate, flat, narrowed, next, one_if, quotient, rounded,
-    row_of_packed, row_of_place, widened,
+    at_most, bound_of, careful_mean, chosen_variance, coordinate, flat, mean_of_segment, narrowed,
+    next, one_if, quotient, rounded, row_of_packed, row_of_place, widened,
 };
+use crate::integers::{plus_i16, plus_i32, strided_place, wide_i16, wide_i32};
 use crate::sample::{Draw, Sampling};
 use crate::steps::{Host, Steps};
 use candle_core::Result;
@@ -22,8 +23,8 @@ use warpfold::statistics::{
     measured, quickly_measured,
 };
 use warpfold::{
-    Axis, Candidate, Element, Monoid, Rows, Sortable, arg_max_axis, bytemuck, collect, index, map,
-    map_with, moments, reduce_axis, zip,
+    Axis, Candidate, Element, Indices, Monoid, Rows, Sortable, arg_max_axis, bytemuck, collect,
+    gather, index, map, map_with, moments, reduce_axis, zip, zip3,
 };
 
 /// Compiles a text, if NVRTC is there. `WARPFOLD_REQUIRE=nvrtc` makes an error of it if not.
@@ -249,4 +250,44 @@ fn indices_lead_where_they_say() {
         warpfold::source::Map<one_if, warpfold::source::Map<source::NonZero<u8>, Slice<u8>>>,
     >();
     assert_eq!(items(ones), [0, 1, 1]);
+}
+
+#[test]
+fn means_are_divided_by_the_rows_of_their_segments() {
+    // Two columns; segments of two rows, of none, of one, and of what lies behind the last row.
+    let (offsets, rows) = ([0_u64, 2, 2, 3, 9], 3_u64);
+    let sums = [2.0, 4.0, 0.0, 0.0, 5.0, 7.0, 1.0, 1.0];
+    let bound = |next: u64| {
+        let numbers = map_with::<bound_of, _, _>(index(sums.len()), [2, next]);
+        map_with::<at_most, _, _>(gather(&offsets[..], Indices::unchecked(numbers)), rows)
+    };
+    let means = items(map::<mean_of_segment, _>(zip3(
+        &sums[..],
+        bound(0),
+        bound(1),
+    )));
+    assert_eq!([&means[..2], &means[4..6]].concat(), [1.0, 2.0, 5.0, 7.0]);
+    assert!(means[2].is_nan() && means[3].is_nan());
+    assert_eq!(means[6], f64::INFINITY);
+}
+
+#[test]
+fn integers_that_candle_has_no_kernels_for_are_read_where_they_lie() {
+    // A matrix of two rows of three, five apart, transposed.
+    let mut layout = [1_u64; 16];
+    layout[..4].copy_from_slice(&[2, 5, 3, 1]);
+    let places = map_with::<strided_place, _, _>(index(6), layout);
+    assert_eq!(items(places), [0, 5, 1, 6, 2, 7]);
+    let x: Vec<i16> = (0..8).collect();
+    let copied = items(gather(&x[..], Indices::unchecked(places)));
+    assert_eq!(copied, [0, 5, 1, 6, 2, 7]);
+    assert_eq!(items(map::<wide_i16, _>(&[-3_i16])), [-3_i64]);
+    assert_eq!(
+        items(map::<wide_i32, _>(&[i32::MIN])),
+        [i64::from(i32::MIN)]
+    );
+    let most = zip(&[i16::MAX], &[1_i16]);
+    assert_eq!(items(map::<plus_i16, _>(most)), [i16::MIN]);
+    let least = zip(&[i32::MIN], &[-1_i32]);
+    assert_eq!(items(map::<plus_i32, _>(least)), [i32::MAX]);
 }

@@ -91,6 +91,25 @@ fn gradients_of_segments_and_selections_are_the_slopes() -> Result<()> {
     check("segments", &x, |x| {
         x.warpfold().segment_reduce(&offsets, Fold::Sum)
     })?;
+    let some = Tensor::new(&[1_i64, 3, 4], &Device::Cpu)?;
+    check("segments' means", &x, |x| {
+        x.warpfold().segment_reduce(&some, Fold::Mean)
+    })?;
+    check("segments' products", &x, |x| {
+        x.warpfold().segment_reduce(&offsets, Fold::Prod)
+    })?;
+    // One zero in a product, and two.
+    let zeros = [
+        [2.0, 0.0, 0.0],
+        [3.0, 5.0, 0.0],
+        [4.0, 7.0, 2.0],
+        [0.0, 1.0, 1.0],
+    ];
+    let zeros = Var::from_tensor(&Tensor::new(&zeros, &Device::Cpu)?)?;
+    let all = Tensor::new(&[0_u32, 3, 4], &Device::Cpu)?;
+    check("products with zeros", &zeros, |x| {
+        x.warpfold().segment_reduce(&all, Fold::Prod)
+    })?;
     let ids = Tensor::new(&[2_u32, 0, 2, 1, 0], &Device::Cpu)?;
     let base = var(&[4, 3], 4)?;
     check("source of index_add", &x, |x| {
@@ -153,13 +172,49 @@ fn gradients_are_those_of_pytorch() -> Result<()> {
     Ok(())
 }
 
+/// Those of `torch.segment_reduce` follow from its formulas, too.
+#[test]
+fn gradients_of_segments_are_those_of_pytorch() -> Result<()> {
+    // x = torch.tensor([2., 3., 0., 5.], requires_grad=True)
+    // torch.segment_reduce(x, 'prod', offsets=torch.tensor([0, 2, 4])).sum().backward(); x.grad
+    let x = Var::from_tensor(&Tensor::new(&[2_f32, 3.0, 0.0, 5.0], &Device::Cpu)?)?;
+    let offsets = Tensor::new(&[0_i64, 2, 4], &Device::Cpu)?;
+    let slopes = |fold| -> Result<Vec<f32>> {
+        let folds = x.as_tensor().warpfold().segment_reduce(&offsets, fold)?;
+        folds.sum_all()?.backward()?.get(&x).unwrap().to_vec1()
+    };
+    assert_eq!(slopes(Fold::Prod)?, [3.0, 2.0, 5.0, 0.0]);
+    assert_eq!(slopes(Fold::Mean)?, [0.5; 4]);
+    // The mean of an empty segment is NaN, and is no concern of the others' rows.
+    let offsets = Tensor::new(&[0_i64, 3, 3], &Device::Cpu)?;
+    let means = x
+        .as_tensor()
+        .warpfold()
+        .segment_reduce(&offsets, Fold::Mean)?;
+    let slopes = means
+        .sum_all()?
+        .backward()?
+        .get(&x)
+        .unwrap()
+        .to_vec1::<f32>()?;
+    assert_eq!(slopes, [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0]);
+    Ok(())
+}
+
 #[test]
 fn gradients_of_halves_are_halves() -> Result<()> {
     let x = Var::from_tensor(&Tensor::ones((2, 3), DType::BF16, &Device::Cpu)?)?;
+    let offsets = Tensor::new(&[0_u32, 2], &Device::Cpu)?;
     for y in [
         x.as_tensor().warpfold().mean(1)?,
         x.as_tensor().warpfold().sum(1)?,
         x.as_tensor().warpfold().cumsum(1)?,
+        x.as_tensor()
+            .warpfold()
+            .segment_reduce(&offsets, Fold::Mean)?,
+        x.as_tensor()
+            .warpfold()
+            .segment_reduce(&offsets, Fold::Prod)?,
     ] {
         let gradients = y.backward()?;
         assert_eq!(gradients.get(&x).unwrap().dtype(), DType::BF16);

@@ -1,5 +1,6 @@
 //! The operations beside plain programs: every dtype, every layout.
 
+mod gpu;
 mod gradients;
 mod reductions;
 mod sampling;

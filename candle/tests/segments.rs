@@ -61,6 +61,112 @@ fn segments_of_rows_are_folded_column_by_column() -> Result<()> {
     Ok(())
 }
 
+/// Of each segment's numbers, column by column.
+fn by_segment(x: &Tensor, offsets: &[usize], of: impl Fn(&[f64]) -> f64) -> Result<Vec<f64>> {
+    let (all, inner) = (values(x)?, x.dims()[1..].iter().product::<usize>());
+    let mut folds = Vec::new();
+    for segment in offsets.windows(2) {
+        for column in 0..inner {
+            let rows = segment[0]..segment[1];
+            let numbers: Vec<f64> = rows.map(|row| all[row * inner + column]).collect();
+            folds.push(of(&numbers));
+        }
+    }
+    Ok(folds)
+}
+
+#[test]
+fn means_are_sums_in_f64_rounded_once_and_of_nothing_nan() -> Result<()> {
+    for dtype in DTYPES {
+        for (name, x) in layouts(dtype)? {
+            let rows = x.dims()[0];
+            let offsets = [0, rows / 3, rows / 3, rows];
+            let given: Vec<i64> = offsets.iter().map(|&offset| offset as i64).collect();
+            let given = Tensor::new(&given[..], &Device::Cpu)?;
+            let means = x.warpfold().segment_reduce(&given, Fold::Mean)?;
+            let kept = if dtype.is_int() { DType::F64 } else { dtype };
+            assert_eq!(means.dtype(), kept, "{name}");
+            let expected = by_segment(&x, &offsets, |numbers| {
+                let sum = fold(DType::F64, numbers, |a, b| a + b).unwrap_or(0.0);
+                rounded(kept, sum / numbers.len() as f64)
+            })?;
+            assert_same(&values(&means)?, &expected, &name);
+        }
+    }
+    // The sum of these is no `f16`.
+    let x = Tensor::new(&[60_000_f32; 40], &Device::Cpu)?.to_dtype(DType::F16)?;
+    let offsets = Tensor::new(&[0_u32, 40], &Device::Cpu)?;
+    let mean = x.warpfold().segment_reduce(&offsets, Fold::Mean)?;
+    assert_eq!(values(&mean)?, values(&x.narrow(0, 0, 1)?)?);
+    Ok(())
+}
+
+#[test]
+fn products_are_of_the_dtype_and_of_nothing_1() -> Result<()> {
+    for dtype in DTYPES {
+        for (name, x) in layouts(dtype)? {
+            let rows = x.dims()[0].min(4);
+            let x = x.narrow(0, 0, rows)?;
+            let offsets = [0, rows / 2, rows / 2, rows];
+            let given: Vec<i64> = offsets.iter().map(|&offset| offset as i64).collect();
+            let given = Tensor::new(&given[..], &Device::Cpu)?;
+            let products = x.warpfold().segment_reduce(&given, Fold::Prod)?;
+            assert_eq!(products.dtype(), dtype, "{name}");
+            let expected = by_segment(&x, &offsets, |numbers| {
+                let product = fold(dtype, numbers, |a, b| a * b).unwrap_or(1.0);
+                // Integers have no −0.
+                wrapped(
+                    dtype,
+                    if dtype.is_int() {
+                        product + 0.0
+                    } else {
+                        product
+                    },
+                )
+            })?;
+            assert_same(&values(&products)?, &expected, &name);
+        }
+    }
+    Ok(())
+}
+
+/// The most, the least and no row at all for a number; more numbers than one thread takes.
+#[test]
+fn many_rows_are_added_in_their_order() -> Result<()> {
+    for (rows, count) in [(70_000, 3_u32), (70_000, 9000), (40_000, 1), (50, 100_000)] {
+        let hash = |at: usize| (at as u32).wrapping_mul(2_654_435_761) >> 9;
+        for skew in [1, count / 2 + 1] {
+            let ids: Vec<u32> = (0..rows).map(|at| hash(at) % count / skew * skew).collect();
+            let numbers: Vec<f32> = (0..rows).map(|at| hash(at + 1) as f32 / 1e5).collect();
+            let mut of: Vec<Vec<f64>> = vec![Vec::new(); count as usize];
+            for (&id, &number) in ids.iter().zip(&numbers) {
+                of[id as usize].push(f64::from(number));
+            }
+            let expected: Vec<f64> = of
+                .iter()
+                .map(|numbers| fold(DType::F32, numbers, |a, b| a + b).unwrap_or(0.0))
+                .collect();
+            let ids = Tensor::new(&ids[..], &Device::Cpu)?;
+            let numbers = Tensor::new(&numbers[..], &Device::Cpu)?;
+            let base = Tensor::zeros(count as usize, DType::F32, &Device::Cpu)?;
+            let what = format!("{rows} rows, {count} numbers");
+            let sums = base.warpfold().index_add(&ids, &numbers, 0)?;
+            assert_same(&values(&sums)?, &expected, &what);
+            let sums = base.warpfold().scatter_add(&ids, &numbers, 0)?;
+            assert_same(&values(&sums)?, &expected, &what);
+            // Rows of several numbers.
+            let twice = Tensor::stack(&[&numbers, &numbers], 1)?;
+            let base = Tensor::stack(&[&base, &base], 1)?;
+            let sums = base.warpfold().index_add(&ids, &twice, 0)?;
+            for column in 0..2 {
+                let column = sums.narrow(1, column, 1)?;
+                assert_same(&values(&column)?, &expected, &what);
+            }
+        }
+    }
+    Ok(())
+}
+
 trait MapF64 {
     fn map_f64(&self) -> Vec<f64>;
 }
