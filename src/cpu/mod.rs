@@ -15,6 +15,7 @@ pub(crate) mod compact;
 pub(crate) mod concat;
 pub(crate) mod counter;
 pub(crate) mod fold;
+pub(crate) mod memory;
 pub(crate) mod mode;
 pub(crate) mod short;
 mod simd;

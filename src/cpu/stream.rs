@@ -43,6 +43,40 @@ pub(crate) unsafe fn copy<T: Pod>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit
     to.copy_from_slice(from);
 }
 
+/// What the caches move at a time.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u8; Line::BYTES]);
+
+impl Line {
+    pub(crate) const BYTES: usize = 64;
+}
+
+/// Writes a line past the caches, as [`copy`] does.
+///
+/// # Safety
+///
+/// `to` may be written.
+#[inline(always)]
+pub(crate) unsafe fn line(from: &Line, to: *mut Line) {
+    #[cfg(target_arch = "x86_64")]
+    for part in 0..4 {
+        use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
+        let from: *const Line = from;
+        // SAFETY: SSE2 belongs to every x86-64. Both lines are aligned, and have four parts; the
+        // rest is the caller's.
+        unsafe {
+            let value = _mm_load_si128(from.cast::<__m128i>().add(part));
+            _mm_stream_si128(to.cast::<__m128i>().add(part), value);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's.
+    unsafe {
+        to.write(*from)
+    };
+}
+
 /// Has the caches fetch memory that is read soon.
 #[inline(always)]
 pub(crate) fn prefetch(start: *const u8, bytes: usize) {
@@ -56,7 +90,7 @@ pub(crate) fn prefetch(start: *const u8, bytes: usize) {
     let _ = (start, bytes);
 }
 
-/// Makes what [`copy`] wrote visible in order.
+/// Makes what [`copy`] and [`line`] wrote visible in order.
 #[inline(always)]
 pub(crate) fn finish() {
     #[cfg(target_arch = "x86_64")]

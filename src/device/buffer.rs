@@ -1,7 +1,8 @@
 //! An array that lives on a device.
 
 use super::Backend;
-use crate::{Device, Element, Error, Result};
+use crate::cpu::memory::reserve;
+use crate::{Device, Element, Result};
 use std::mem::MaybeUninit;
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -56,13 +57,7 @@ impl<T: Element> Buffer<T> {
     /// many of them were written.
     pub(crate) fn reserve(device: &Device, len: usize) -> Result<Buffer<T>> {
         let storage = match &device.backend {
-            Backend::Cpu => {
-                let mut data = Vec::new();
-                let requested = len.saturating_mul(size_of::<T>());
-                data.try_reserve_exact(len)
-                    .map_err(|_| Error::OutOfHostMemory { requested })?;
-                Storage::Cpu(data)
-            }
+            Backend::Cpu => Storage::Cpu(reserve(len)?),
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) => Storage::Cuda(gpu.allocate(len)?),
         };
@@ -148,11 +143,7 @@ impl<T: Element> Buffer<T> {
         match &self.storage {
             Storage::Cpu(data) => {
                 let data = &data[range];
-                let mut copy = Vec::new();
-                copy.try_reserve_exact(data.len())
-                    .map_err(|_| Error::OutOfHostMemory {
-                        requested: size_of_val(data),
-                    })?;
+                let mut copy = reserve(data.len())?;
                 copy.extend_from_slice(data);
                 Ok(copy)
             }

@@ -217,11 +217,7 @@ impl Device {
     pub fn upload<T: Element>(&self, data: &[T]) -> Result<Buffer<T>> {
         let storage = match &self.backend {
             Backend::Cpu => {
-                let mut copy = Vec::new();
-                copy.try_reserve_exact(data.len())
-                    .map_err(|_| Error::OutOfHostMemory {
-                        requested: size_of_val(data),
-                    })?;
+                let mut copy = crate::cpu::memory::reserve(data.len())?;
                 copy.extend_from_slice(data);
                 Storage::Cpu(copy)
             }

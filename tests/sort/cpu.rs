@@ -73,6 +73,30 @@ on_all_devices! {
     doubles_are_sorted_as_by_the_standard_library: f64;
 }
 
+/// More than a core's cache holds: buckets of the highest bits, in slices that start anywhere in a
+/// line of the cache.
+#[test]
+fn slices_of_many_buckets_are_sorted_wherever_they_start() {
+    let len = 300_007;
+    for (number, pattern) in PATTERNS.into_iter().enumerate() {
+        let order = ORDERS[number % 6];
+        let keys: Vec<f32> = keys(pattern, len + number, number as u64);
+        let mut data = keys.clone();
+        let keys = &keys[number..];
+        let places = oracle(order, keys);
+        let what = format!("{pattern:?} from {number}");
+        assert_eq!(argsort(keys, order.0).unwrap(), places, "{what}");
+        let sorted = by_places(keys, &places);
+        sort_in_place(&mut data[number..], order.0).unwrap();
+        assert_bits(&data[number..], &sorted, &what);
+        // Pairs of six bytes fill no line.
+        let values: Vec<u16> = (0..len).map(|i| i as u16).collect();
+        let (given, moved) = sort_pairs(keys, &values, order.0).unwrap();
+        assert_bits(&given, &sorted, &what);
+        assert_eq!(moved, by_places(&values, &places), "{what}");
+    }
+}
+
 /// Falling keys are turned round at once: equals among them stay in their order.
 #[test]
 fn equals_of_falling_keys_stay_in_their_order() {

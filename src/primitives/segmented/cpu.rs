@@ -3,12 +3,13 @@
 
 use super::segments::Cut;
 use crate::cpu::counter::{Counter, blocks};
+use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::{Tree, block_sums};
 use crate::cpu::{block_len, short};
 use crate::primitives::reduce::cpu as reduce;
 use crate::source::Items;
-use crate::{Element, Error, Monoid, Result};
+use crate::{Element, Monoid, Result};
 use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -82,11 +83,7 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>, C: Cut>(
     bounds: &Bounds<'_, C>,
     init: Option<T>,
 ) -> Result<Vec<T>> {
-    let mut output = Vec::new();
-    let requested = bounds.count.saturating_mul(size_of::<T>());
-    output
-        .try_reserve_exact(bounds.count)
-        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    let mut output = reserve(bounds.count)?;
     let room = &mut output.spare_capacity_mut()[..bounds.count];
     let all = items.len() + bounds.count;
     let stretch = stretch_of(all);

@@ -6,6 +6,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 mod order;
+mod radix;
 
 pub use by_key::{
     Asked, Parts, RankOf, SortKey, argsort_by_key, sort_by_key, sort_by_key_in_place,
@@ -31,8 +32,9 @@ use crate::{Buffer, Device, Element, Error, Result};
 /// [`Order`] says what becomes of NaN and −0. [`Device::for_host_data`] says where it runs.
 ///
 /// Complexity: O(n) work for each byte of a key, and less where bytes do not vary. On the CPU it is
-/// a radix sort: items are moved to parts by their highest digit that varies, in parallel; parts
-/// that fit a cache are sorted from the lowest digit on. Memory: the result, and as much again.
+/// a radix sort: items move to buckets by their highest bits that vary, in parallel; buckets that
+/// fit a cache are sorted from the lowest digit on. Memory: the result, as much again, and 1 MiB a
+/// thread.
 ///
 /// # Errors
 ///

@@ -184,8 +184,8 @@ impl Kind {
 pub trait Bits: PrimInt + Sortable<Bits = Self> + std::fmt::Debug {
     const BITS: u32;
 
-    /// The lowest 8 bits.
-    fn low_byte(self) -> usize;
+    /// The lowest 32 bits.
+    fn low_word(self) -> u32;
 
     /// The lowest bits of a wider integer.
     fn of_wide(wide: u128) -> Self;
@@ -199,8 +199,8 @@ macro_rules! bits {
             const BITS: u32 = <$bits>::BITS;
 
             #[inline(always)]
-            fn low_byte(self) -> usize {
-                usize::from(self as u8)
+            fn low_word(self) -> u32 {
+                self as u32
             }
 
             #[inline(always)]

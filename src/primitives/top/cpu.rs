@@ -1,6 +1,7 @@
 //! Top-k on the CPU: each thread keeps the best of its part, and passes over what is behind them.
 
 use super::{Candidate, Choice};
+use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
 use crate::primitives::sort::{Bits, KeyMap, Sortable, cpu::sort_pairs};
 use crate::source::Form;
@@ -219,10 +220,4 @@ fn no_room<T>(len: usize) -> Error {
     Error::OutOfHostMemory {
         requested: len.saturating_mul(size_of::<T>()),
     }
-}
-
-pub(super) fn reserve<T>(len: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(len).map_err(|_| no_room::<T>(len))?;
-    Ok(room)
 }

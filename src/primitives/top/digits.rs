@@ -3,8 +3,8 @@
 //! Each digit takes one reading, which counts how often each of its values comes. Once few items
 //! are left that can be wanted, these are copied, and only they are read.
 
-use super::cpu::reserve;
 use crate::Result;
+use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
 use crate::primitives::sort::{Bits, KeyMap, Sortable};
 use crate::source::Form;

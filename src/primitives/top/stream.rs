@@ -1,6 +1,7 @@
 //! Top-k of a stream.
 
-use super::{Candidate, cpu::reserve};
+use super::Candidate;
+use crate::cpu::memory::reserve;
 use crate::primitives::sort::{Order, Sortable};
 use crate::source::{Host, Source};
 use crate::{Device, Result};

@@ -3,6 +3,7 @@
 
 use crate::cpu::block_len;
 use crate::cpu::counter::{Counter, blocks};
+use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::{Tree, block_sums};
 use crate::ops::Add;
@@ -308,11 +309,7 @@ fn sort<W: Element, X: Counted>(
 
 /// So many copies of a value, if there is room for them.
 fn filled<V: Clone>(value: V, len: usize) -> Result<Vec<V>> {
-    let mut values = Vec::new();
-    let requested = len.saturating_mul(size_of::<V>());
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| Error::OutOfHostMemory { requested })?;
+    let mut values = reserve(len)?;
     values.resize(len, value);
     Ok(values)
 }
