@@ -550,7 +550,7 @@ pub(crate) struct UniqueArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct HistogramArguments {
-    /// The number of bins [default: 10; with --bincount one more than the greatest value]
+    /// The number of bins [default: 10]; with --bincount the least number, as NumPy's minlength
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) bins: Option<String>,
 
@@ -559,7 +559,9 @@ pub(crate) struct HistogramArguments {
     #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true)]
     pub(crate) range: Option<Vec<String>>,
 
-    /// The edges of the bins, in rising order: a list such as 0,1,2.5, or a file
+    /// The edges of the bins, in rising order: a list such as 0,1,2.5 or '0;1;2.5', or a file
+    ///
+    /// With --decimal `,` fractions have that comma here, too, and semicolons stand between edges.
     #[arg(
         long,
         value_name = "LIST|FILE",
@@ -637,8 +639,9 @@ pub(crate) struct FileArguments {
 pub(crate) struct InputArguments {
     /// The type of the elements, also by NumPy's names, such as float32; raw input needs it
     ///
-    /// An .npy file knows its own type. Text is i64, or f64 if any number in its first 16 MiB has a
-    /// point, an exponent, or is `inf` or `nan`.
+    /// An .npy file knows its own type. Text is i64; f64 if any number in its first 16 MiB has a
+    /// point, an exponent, or is `inf` or `nan`; u64 if one is beyond i64, and none is negative.
+    /// Each column of a table has a type of its own.
     #[arg(long, value_enum, value_name = "TYPE")]
     pub(crate) dtype: Option<DType>,
 

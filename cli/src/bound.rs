@@ -32,6 +32,11 @@ pub(crate) fn bad_bound(place: &str, text: &str) -> Failure {
                 "times are integers of their unit: give numpy.datetime64('{text}', UNIT).astype(int)"
             ),
         ),
+        false if text.contains(',') => Failure::with_remedy(
+            place,
+            cause,
+            "write a point before the fraction, and nothing between thousands",
+        ),
         false => Failure::at(place, cause),
     }
 }

@@ -24,7 +24,8 @@ with a double quote ends with one.
 The first row of a table is its header if it holds words and no numbers. If it holds both, it may be \
 either: give --header or --no-header. It is data if a word comes again below, unless its numbers \
 are years or count evenly, as names do. A comment before the first row, as numpy.savetxt writes it, \
-can be the header too. Rows that are longer or shorter than the others are an error, without \
+can be the header too: \
+`# a b` above rows of two numbers names two columns. Rows that are longer or shorter than the others are an error, without \
 --ragged. Where all rows have one field more than the header, they begin with the name of the row if \
 these names and the header are quoted, as R writes them, or if --row-names says so. A first column that alone \
 has no name is left out, unless --column names its number: it names the rows, as in pandas.
@@ -37,8 +38,9 @@ Integers that a type of floats does not hold are rounded, and a warning says so.
 A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
 keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \
 between white space), and select keeps no row that has one; reduce, stats, histogram and unique \
-leave it out of its own column. 1.#INF and 1.#IND, of old C libraries, are inf and \
-NaN. A field has up to 16 MiB.
+leave it out of its own column. .a to .z of Stata are missing. 1.#INF and 1.#IND, of old C libraries, \
+are inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. \
+A field has up to 16 MiB.
 
 "
     };
@@ -323,8 +325,8 @@ Examples:
 A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
 are not counted, nor are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
 array of the same type; but integers beyond 2^53 are compared with edges exactly, where NumPy \
-rounds both to f64. Halves are counted as f32. --bincount of a negative number is an error. --edges \
-takes a file in any format of an input.
+rounds both to f64. Halves are counted as f32. --bincount counts every number, so a negative one is \
+an error; --bins is its least number of bins. --edges takes a file in any format of an input.
 
 On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
 upper edge and the count, or with --bincount the value and the count, with commas between them. npy \

@@ -32,12 +32,50 @@ fn bins_are_those_of_numpy() {
 #[test]
 fn values_are_counted() {
     assert_eq!(pass("histogram --bincount", "3 0 1 1"), "0,1 1,2 2,0 3,1");
-    assert_eq!(
-        pass("histogram --bincount --bins 2 --dtype u8", "3 0 1 1"),
-        "0,1 1,2"
-    );
     assert_eq!(pass("histogram --bincount", ""), "");
     assert_eq!(pass("histogram --bincount --bins 2", ""), "0,0 1,0");
+}
+
+/// As `minlength` of NumPy, which leaves out no value.
+#[test]
+fn bins_of_values_are_no_fewer_than_the_values() {
+    for (line, input, counts) in [
+        ("--bins 3", "0 1 1 5", "0,1 1,2 2,0 3,0 4,0 5,1"),
+        ("--bins 3", "0 1 1", "0,1 1,2 2,0"),
+        ("--bins 2 --dtype u8", "3 0 1 1", "0,1 1,2 2,0 3,1"),
+        ("--bins 1", "1", "0,0 1,1"),
+    ] {
+        assert_eq!(pass(&format!("histogram --bincount {line}"), input), counts);
+    }
+    let all = pass("histogram --bincount --bins 300 --dtype u8", "255");
+    assert_eq!(all.split(' ').count(), 300);
+    assert!(all.contains(" 255,1 256,0 "), "{all}");
+    assert!(fail("histogram --bincount --bins 200 --dtype i8", "-1").contains("is negative"));
+}
+
+#[test]
+fn a_comma_before_fractions_separates_no_edges() {
+    let line = "histogram --decimal , --edges";
+    for edges in ["0,5,20", "0,5", "0.5;20", "0;1.500", "0,5,1;20"] {
+        let error = fail(&format!("{line} {edges}"), "0\n5\n");
+        assert!(error.contains("separate edges by semicolons"), "{error}");
+    }
+    assert_eq!(
+        pass(&format!("{line} 0;0,5;20"), "0,25\n5\n"),
+        "0,0.5,1 0.5,20,1"
+    );
+    assert_eq!(pass("histogram --edges 0;5;20", "0\n5\n"), "0,5,1 5,20,1");
+    for option in ["--range 0,5 20", "--edges 0;0,5"] {
+        let error = fail(&format!("histogram {option}"), "0\n5\n");
+        assert!(
+            error.contains("write a point before the fraction"),
+            "{error}"
+        );
+    }
+    // Edges in a file have the comma of the data.
+    let folder = folder(&[("e.csv", b"0,5\n20,25\n" as &[u8])]);
+    let counts = pass_in(folder.path(), &format!("{line} e.csv"), b"5\n");
+    assert_eq!(counts, b"0.5,20.25,1\n");
 }
 
 /// NumPy raises, too.

@@ -17,6 +17,7 @@ mod lanes;
 mod layout;
 mod manual;
 mod numbers;
+mod oddities;
 mod output;
 mod remedies;
 mod reverse;

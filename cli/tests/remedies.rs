@@ -357,7 +357,7 @@ fn what_no_integer_holds_is_not_sent_in_circles() {
         ("", "99999999999999999999", "give --dtype f64"),
         ("--dtype u64", "99999999999999999999", "give --dtype f64"),
         (
-            "",
+            "--dtype i64",
             "9223372036854775808",
             "give --dtype u64; if others are negative",
         ),
@@ -508,6 +508,32 @@ fn empty_files_that_should_be_packed_are_truncated() {
 }
 
 #[test]
+fn what_is_not_gzip_is_told() {
+    let folder = folder(&[
+        ("junk.txt.gz", b"junk" as &[u8]),
+        ("five.txt.gz", b"5\n"),
+        ("x.csv.gz", b"a,b\n1,2\n"),
+        ("old.gz", b"\x1f\x9d\x90junk"),
+        ("x.bin.gz", b"BZh91AY"),
+    ]);
+    for name in [
+        "junk.txt.gz",
+        "five.txt.gz",
+        "x.csv.gz",
+        "old.gz",
+        "x.bin.gz",
+    ] {
+        for command in ["reduce", "stats", "sort", "segments --lengths"] {
+            let error = fail_in(folder.path(), &format!("{command} {name}"), b"");
+            assert!(error.contains("it is not gzip, though its name"), "{error}");
+            assert!(!error.contains("truncated"), "{error}");
+        }
+    }
+    let sum = pass_in(folder.path(), "reduce --format text five.txt.gz", b"");
+    assert_eq!(sum, b"5\n");
+}
+
+#[test]
 fn no_more_lines_are_skipped_than_there_are() {
     for (skip, text, count) in [
         (5, "1\n2\n", "2 lines"),
@@ -521,7 +547,22 @@ fn no_more_lines_are_skipped_than_there_are() {
         assert!(error.contains(&cause), "{error}");
     }
     assert_eq!(pass("reduce --skip 1", "1\n2"), "2");
-    assert_eq!(pass("reduce --skip 2", "1\n2"), "0");
+    for command in [
+        "reduce",
+        "scan",
+        "stats",
+        "sort",
+        "histogram",
+        "select --gt 0",
+    ] {
+        for text in ["1\n2", "1\n2\n", "1\r\n2\r\n"] {
+            let error = fail(&format!("{command} --skip 2"), text);
+            assert!(
+                error.contains("it has 2 lines, and --skip passes over all"),
+                "{command}: {error}"
+            );
+        }
+    }
 }
 
 /// Options of texts are for the data: recommended for another file, they would lead nowhere.

@@ -670,13 +670,12 @@ fn long_words_are_whole() {
 #[test]
 fn what_is_no_name_is_no_header() {
     for text in [
-        "\u{2212}1.5\n2\n3\n",
         "<0.1\n2\n3\n",
         "~5\n2\n",
         "=5\n2\n",
         "½\n2\n",
         "ND\n5\n6\n",
-        "TRUE\n1\n",
+        "yes\n1\n",
         "---\n1\n",
         "#DIV/0!\n2\n",
     ] {

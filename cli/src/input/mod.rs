@@ -158,7 +158,20 @@ impl Input {
             ));
         }
         let head = input.peek(LONGEST_MAGIC)?;
-        if head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP) {
+        let is_archive = head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP);
+        let is_packed = is_archive || head.starts_with(GZIP);
+        if !is_packed && options.format.is_none() && input.ending().as_deref() == Some("gz") {
+            let packed = FOREIGN
+                .iter()
+                .find(|(magic, ..)| input.head.starts_with(magic));
+            let what = packed.map_or(String::new(), |(_, what, _)| format!(": it is {what}"));
+            return Err(Failure::with_remedy(
+                &input.name,
+                format_args!("it is not gzip, though its name ends in .gz{what}"),
+                "give it another name; or --format, which says what it is",
+            ));
+        }
+        if is_archive {
             let file = again.map_err(|error| Failure::at(&input.name, error))?;
             archive::enter(&mut input, file, options.array.as_deref(), start)?;
         } else if let Some(array) = &options.array {
@@ -329,6 +342,11 @@ impl Input {
             io::ErrorKind::UnexpectedEof => {
                 Failure::at(&self.name, "the compressed data are truncated")
             }
+            io::ErrorKind::InvalidInput => Failure::with_remedy(
+                &self.name,
+                format_args!("it is not gzip throughout: {error}"),
+                "gzip -dc FILE | warpfold ..., if gzip reads it",
+            ),
             _ => Failure::at(&self.name, error),
         }
     }

@@ -1,8 +1,8 @@
 //! Which fields of a text are read: its header, its columns, and what they hold.
 
 use super::lexer::{Dialect, Lexer, Step};
-use super::spelling::{Kind, Spelling};
-use super::survey::{self, First, MOST_COLUMNS, Survey, fields_of};
+use super::spelling::{Kind, Needs, Spelling};
+use super::survey::{self, Contents, First, MOST_COLUMNS, Survey, fields_of};
 use super::{Column, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -18,6 +18,8 @@ pub(super) struct Layout {
     /// The columns that are read, in this order.
     pub(super) columns: Vec<Found>,
     pub(super) left_out: LeftOut,
+    /// The lines above the table, if the first rows have fewer fields than most.
+    pub(super) lines_above: Option<u64>,
 }
 
 /// The columns that are not read, although the user named none.
@@ -76,7 +78,7 @@ pub(super) struct Found {
     /// From 0 on.
     pub(super) index: usize,
     pub(super) name: Option<String>,
-    pub(super) is_float: bool,
+    pub(super) needs: Needs,
 }
 
 /// The names of columns, by their index.
@@ -133,17 +135,24 @@ impl Layout {
         planner.layout().map(Some)
     }
 
-    /// Whether a text without a delimiter is a table for all that: the first row looks like a
-    /// header, and holds no number outside of quotes.
+    /// Whether a text without a delimiter is a table for all that: a comment names its columns, or
+    /// the first row looks like a header, and holds no number outside of quotes.
     pub(super) fn is_evident(lexer: &mut Lexer, spelling: &Spelling) -> Result<bool> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let mut sample = lexer.sample();
+        let (mut has_values, mut has_comment) = (false, false);
         while let Step::Field(field) = sample.step() {
-            if !field.quoted && spelling.kind(&sample.bytes(&field)) != Kind::Word {
-                return Ok(false);
-            }
+            let comment = lexer.dialect.comment;
+            has_comment |= comment.is_some_and(|comment| sample.before(&field).contains(&comment));
+            has_values |= !field.quoted && spelling.kind(&sample.bytes(&field)) != Kind::Word;
+        }
+        if has_values && !has_comment {
+            return Ok(false);
         }
         let survey = Survey::of(lexer, spelling, &[]);
+        if has_values {
+            return Ok(survey.has_names_in_comment(&lexer.dialect));
+        }
         let can_be = match survey.first_row() {
             First::Header => true,
             First::Unclear => survey.is_quoted_alone(),
@@ -249,9 +258,10 @@ impl Planner<'_> {
         let columns = indices.into_iter().map(|index| Found {
             index,
             name: name(index),
-            is_float: self.is_float(index, has_header),
+            needs: self.needs(index, has_header),
         });
         Ok(Layout {
+            lines_above: survey.lines_above(),
             has_header,
             width,
             columns: columns.collect(),
@@ -270,9 +280,13 @@ impl Planner<'_> {
         let place = format!("{}: line {}", self.file, self.survey.first_line);
         let cause =
             format!("each row has as many {mark} beside numbers, which may separate columns");
-        let decimal = match self.options.decimal {
-            None => " --decimal ,",
-            Some(_) => "",
+        let is_said = self.options.decimal.is_some() || self.options.thousands.is_some();
+        let (decimal, thousands) = match is_said {
+            true => ("", String::new()),
+            false => (
+                " --decimal ,",
+                format!(", --delimiter {mark} --thousands , if commas stand between thousands"),
+            ),
         };
         let delimiter = named_mark(char::from(self.dialect.delimiter.unwrap_or(b' ')));
         if self.options.delimiter.is_none() {
@@ -280,7 +294,8 @@ impl Planner<'_> {
                 place,
                 cause,
                 format_args!(
-                    "give --delimiter {mark}{decimal} if they do, else --delimiter {delimiter}"
+                    "give --delimiter {mark}{decimal} if they do{thousands}, else --delimiter \
+                     {delimiter}"
                 ),
             ));
         }
@@ -423,14 +438,12 @@ impl Planner<'_> {
 
     /// The names that each comment above the first row may be, the last one first.
     fn names_in_comments(&self) -> impl Iterator<Item = Names> {
-        let lines = self.survey.comments.iter().rev();
-        let names = lines.map(|line| Names {
-            names: fields_of(line, self.dialect),
+        let names = self.survey.names_in_comments(self.dialect);
+        names.map(|names| Names {
+            names,
             line: self.survey.first_line,
             is_first_row: false,
-        });
-        let width = self.survey.first.len();
-        names.filter(move |names| width == 0 || names.names.len() == width)
+        })
     }
 
     fn starts_with_number(&self) -> bool {
@@ -609,9 +622,10 @@ impl Planner<'_> {
             );
         }
         let is_wider = self.survey.widths.is_some_and(|(_, most)| most > fields);
-        let skip = match is_wider {
-            true => ", and --skip N passes over lines above the table",
-            false => "",
+        let skip = match self.survey.lines_above() {
+            Some(lines) => format!(", and --skip {lines} passes over lines above the table"),
+            None if is_wider => ", and --skip N passes over lines above the table".into(),
+            None => String::new(),
         };
         Failure::with_remedy(
             format_args!("{}: line {}", self.file, self.survey.first_line),
@@ -667,7 +681,16 @@ impl Planner<'_> {
                 _ => match self.other_delimiter() {
                     Some(delimiter) => delimiter,
                     None if names == first => {
-                        format!("the first line that is read names {}", listed.join(", "))
+                        let skip = match self.survey.lines_above() {
+                            Some(lines) => {
+                                format!("; if the table begins below it, give --skip {lines}")
+                            }
+                            None => String::new(),
+                        };
+                        format!(
+                            "the first line that is read names {}{skip}",
+                            listed.join(", ")
+                        )
                     }
                     None => format!("the columns are {}", listed.join(", ")),
                 },
@@ -678,7 +701,7 @@ impl Planner<'_> {
     /// How many numbers a column holds, and how many other words.
     fn contents(&self, index: usize, has_header: bool) -> (usize, usize) {
         let below = self.survey.columns.get(index);
-        let (mut numbers, mut words) = below.map_or((0, 0), |c| (c.numbers, c.words));
+        let (mut numbers, mut words) = below.map_or((0, 0), Contents::numbers_and_words);
         if !has_header {
             match self.survey.kinds.get(index) {
                 Some(Kind::Integer | Kind::Float) => numbers += 1,
@@ -690,13 +713,16 @@ impl Planner<'_> {
         (numbers, words)
     }
 
-    fn is_float(&self, index: usize, has_header: bool) -> bool {
+    /// What the numbers of a column need of a type.
+    fn needs(&self, index: usize, has_header: bool) -> Needs {
         let survey = self.survey;
         let below = survey.columns.get(index).cloned().unwrap_or_default();
-        let first = survey.kinds.get(index).filter(|_| !has_header);
-        let missing = below.missing > 0 || first == Some(&Kind::Missing);
-        let nan = missing && self.spelling.missing == Missing::Nan;
-        below.is_float || nan || first == Some(&Kind::Float)
+        let kind = survey.kinds.get(index).filter(|_| !has_header);
+        let first = survey.needs.get(index).filter(|_| !has_header);
+        let mut needs = below.needs.and(first.copied().unwrap_or_default());
+        let missing = below.missing > 0 || kind == Some(&Kind::Missing);
+        needs.float |= missing && self.spelling.missing == Missing::Nan;
+        needs
     }
 }
 

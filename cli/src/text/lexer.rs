@@ -72,6 +72,10 @@ impl Lexer {
     /// Passes over so many lines, whatever is in them.
     pub(super) fn skip_lines(&mut self, lines: u64) -> Result<()> {
         let mut skipped = Vec::new();
+        let count = |passed: u64| match passed {
+            1 => "1 line".to_owned(),
+            _ => format!("{passed} lines"),
+        };
         for passed in 0..lines {
             skipped.clear();
             loop {
@@ -86,13 +90,12 @@ impl Lexer {
                 }
                 if self.ended && end.is_none() {
                     if skipped.is_empty() {
-                        let count = match passed {
-                            1 => "1 line".to_owned(),
-                            _ => format!("{passed} lines"),
-                        };
                         return Err(Failure::with_remedy(
                             &self.input.name,
-                            format_args!("it has {count}, and --skip passes over {lines}"),
+                            format_args!(
+                                "it has {}, and --skip passes over {lines}",
+                                count(passed)
+                            ),
                             "give --skip a smaller number",
                         ));
                     }
@@ -101,7 +104,20 @@ impl Lexer {
                 self.refill(BLOCK_BYTES)?;
             }
         }
-        self.skipped = (lines > 0).then_some(skipped);
+        if lines == 0 {
+            return Ok(());
+        }
+        self.skipped = Some(skipped);
+        if self.buffer.len() == self.cursor.at && !self.ended {
+            self.refill(BLOCK_BYTES)?;
+        }
+        if self.buffer.len() == self.cursor.at {
+            return Err(Failure::with_remedy(
+                &self.input.name,
+                format_args!("it has {}, and --skip passes over all", count(lines)),
+                "give --skip a smaller number",
+            ));
+        }
         Ok(())
     }
 

@@ -34,6 +34,7 @@
 mod column;
 mod layout;
 mod lexer;
+mod oddity;
 mod rows;
 mod spelling;
 mod survey;
@@ -50,7 +51,7 @@ use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::number::{DType, Number};
 use rows::{Arrangement, Rows, Sink};
-use spelling::{Bad, Spelling};
+use spelling::{Bad, Needs, Spelling};
 
 /// So much is looked through for the type of the numbers.
 const SAMPLE_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
@@ -81,20 +82,23 @@ pub(crate) struct Text {
 
 impl Text {
     /// Takes the start of a text apart. The type of its numbers is that which is given, or else
-    /// `f64` if any number at the start of the text has a point, an exponent, or is `inf` or `nan`,
-    /// and `i64` if not.
+    /// `f64` if any number at the start of the text has a point, an exponent, or is `inf` or `nan`;
+    /// if not, `u64` if one is beyond `i64` and none is negative, and else `i64`.
     pub(crate) fn open(
         input: Input,
         options: &TextArguments,
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
         let mut rows = Rows::open(input, options)?;
-        let is_float = match rows.arrange(options, dtype.is_none())? {
-            Arrangement::Columns(columns) => columns.iter().any(|column| column.is_float),
-            Arrangement::Sequence { is_float } => is_float,
+        let needs = match rows.arrange(options, dtype.is_none())? {
+            Arrangement::Columns(columns) => {
+                let needs = columns.iter().map(|column| column.needs);
+                needs.fold(Needs::default(), Needs::and)
+            }
+            Arrangement::Sequence(needs) => needs,
         };
         let inferred = dtype.is_none();
-        let dtype = dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
+        let dtype = dtype.unwrap_or(needs.dtype());
         let absent = Vec::new();
         Ok((
             Text {
@@ -195,8 +199,8 @@ pub(crate) struct TableColumn {
 }
 
 impl Table {
-    /// Takes the start of a text apart. Each column has the type that is given, or else `f64` or
-    /// `i64`, as that of a [`Text`].
+    /// Takes the start of a text apart. Each column has the type that is given, or else that of
+    /// its own numbers, chosen as for a [`Text`].
     pub(crate) fn open(
         input: Input,
         options: &TextArguments,
@@ -204,20 +208,20 @@ impl Table {
         gaps: Gaps,
     ) -> Result<Table> {
         let mut rows = Rows::open(input, options)?;
-        let of = |is_float| dtype.unwrap_or(if is_float { DType::F64 } else { DType::I64 });
+        let of = |needs: Needs| dtype.unwrap_or(needs.dtype());
         let columns = match rows.arrange(options, dtype.is_none())? {
             Arrangement::Columns(columns) => {
                 let columns = columns.into_iter().map(|found| TableColumn {
                     number: found.index + 1,
                     name: found.name,
-                    dtype: of(found.is_float),
+                    dtype: of(found.needs),
                 });
                 columns.collect()
             }
-            Arrangement::Sequence { is_float } => vec![TableColumn {
+            Arrangement::Sequence(needs) => vec![TableColumn {
                 number: 1,
                 name: None,
-                dtype: of(is_float),
+                dtype: of(needs),
             }],
         };
         Ok(Table {

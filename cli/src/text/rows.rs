@@ -2,7 +2,8 @@
 
 use super::layout::{Found, Layout, Width, tell_of_years_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
-use super::spelling::{self, Bad, Kind, Spelling};
+use super::oddity::{self, Oddity};
+use super::spelling::{self, Bad, Kind, Needs, Spelling};
 use super::survey::is_name;
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
@@ -31,6 +32,8 @@ pub(super) struct Rows {
     spelling: Spelling,
     plan: Plan,
     width: Option<Width>,
+    /// The lines above the table, if the first rows have fewer fields than most.
+    lines_above: Option<u64>,
     /// Whether rows may be of other lengths.
     ragged: bool,
     has_header: bool,
@@ -52,7 +55,7 @@ pub(super) enum Arrangement {
     /// The columns of a table.
     Columns(Vec<Found>),
     /// All numbers, one behind the other.
-    Sequence { is_float: bool },
+    Sequence(Needs),
 }
 
 /// Which fields of a row are wanted.
@@ -142,6 +145,7 @@ impl Rows {
             spelling,
             plan: Plan::All,
             width: None,
+            lines_above: None,
             ragged: options.ragged,
             has_header: false,
             empty: Vec::new(),
@@ -165,7 +169,8 @@ impl Rows {
         matches!(self.plan, Plan::All)
     }
 
-    /// Chooses what is read. Whether a sequence is of floats is found out if that is `asked`.
+    /// Chooses what is read. What the numbers of a sequence need is found out if that
+    /// is `asked`.
     pub(super) fn arrange(&mut self, options: &TextArguments, asked: bool) -> Result<Arrangement> {
         let is_table = self.has_delimiter()
             || options.header
@@ -178,14 +183,16 @@ impl Rows {
         if !is_table && !options.no_header {
             tell_of_years_as_names(&mut self.lexer, &self.spelling)?;
         }
-        Ok(Arrangement::Sequence {
-            is_float: asked && self.has_floats()?,
-        })
+        Ok(Arrangement::Sequence(match asked {
+            true => self.needs()?,
+            false => Needs::default(),
+        }))
     }
 
-    /// Whether a number near the start is a float.
-    fn has_floats(&mut self) -> Result<bool> {
+    /// What the numbers near the start need of a type.
+    fn needs(&mut self) -> Result<Needs> {
         self.lexer.read_ahead(SAMPLE_BYTES)?;
+        let mut needs = Needs::default();
         let mut sample = self.lexer.sample();
         loop {
             match sample.step() {
@@ -195,11 +202,13 @@ impl Rows {
                         && !(self.spelling.is_missing(&bytes)
                             && self.spelling.missing != Missing::Nan)
                     {
-                        return Ok(true);
+                        needs.float = true;
+                        return Ok(needs);
                     }
+                    needs.take_integer(&bytes, &self.spelling);
                 }
                 Step::RowEnd(_) => {}
-                Step::More | Step::End => return Ok(false),
+                Step::More | Step::End => return Ok(needs),
             }
         }
     }
@@ -209,6 +218,7 @@ impl Rows {
         let indices: Vec<_> = layout.columns.iter().map(|column| column.index).collect();
         self.missing = vec![0; indices.len()];
         self.width = layout.width;
+        self.lines_above = layout.lines_above;
         self.plan = match indices[..] {
             [index] => Plan::One(index),
             _ => {
@@ -348,6 +358,7 @@ impl Rows {
             (true, false) => "the header has",
             (false, _) => "the first row has",
         };
+        let remedy = self.remedy_of_width(width, fields);
         Failure::with_remedy(
             place,
             format_args!(
@@ -356,24 +367,35 @@ impl Rows {
                 width.fields,
                 width.line
             ),
-            match width.row_names {
-                true => {
-                    "mend the row, or leave --row-names out; with --ragged, what is beyond is left \
-                     out, and what lacks is missing (--missing skip)"
+            match self.lines_above {
+                Some(lines) => {
+                    format!(
+                        "give --skip {lines} if the lines above are no part of the table; else {remedy}"
+                    )
                 }
-                false if width.has_tabs => {
-                    "give --delimiter tab if tabs separate the columns; else mend the row"
-                }
-                false if fields > width.fields && self.delimiter() == Some(b',') => {
-                    "mend the row (a number with commas stands in quotes), or give --ragged: what is \
-                     beyond is left out"
-                }
-                false => {
-                    "mend the row, or give --ragged: what is beyond is left out, what lacks is \
-                     missing (--missing skip)"
-                }
+                None => remedy.into(),
             },
         )
+    }
+
+    fn remedy_of_width(&self, width: &Width, fields: usize) -> &'static str {
+        match width.row_names {
+            true => {
+                "mend the row, or leave --row-names out; with --ragged, what is beyond is left out, \
+                 and what lacks is missing (--missing skip)"
+            }
+            false if width.has_tabs => {
+                "give --delimiter tab if tabs separate the columns; else mend the row"
+            }
+            false if fields > width.fields && self.delimiter() == Some(b',') => {
+                "mend the row (a number with commas stands in quotes), or give --ragged: what is \
+                 beyond is left out"
+            }
+            false => {
+                "mend the row, or give --ragged: what is beyond is left out, what lacks is missing \
+                 (--missing skip)"
+            }
+        }
     }
 
     fn tell_what_is_left_out(&self) {
@@ -514,18 +536,10 @@ impl Rows {
                         format!("`{shown}` is not an integer, but all numbers before it are"),
                         Some(TO_F64.into()),
                     ),
-                    (BadNumber::NotANumber, _) => (
-                        cause,
-                        // A word that is not shown as a whole cannot be given.
-                        Some(match shown.as_bytes() == token {
-                            true => format!(
-                                "mend it; or give --missing skip --missing-word {}, if it stands \
-                                 for a missing value",
-                                in_shell(&shown)
-                            ),
-                            false => "mend it, or choose other columns with --column".into(),
-                        }),
-                    ),
+                    (BadNumber::NotANumber, _) => {
+                        let (what, remedy) = self.oddity(token, &shown);
+                        (cause + &what, Some(remedy))
+                    }
                     (BadNumber::OutOfRange, _) if dtype == DType::F64 => (
                         cause,
                         Some("mend it: no type of numbers here holds it".into()),
@@ -542,6 +556,36 @@ impl Rows {
         mistake.failure(&self.lexer.input.name)
     }
 
+    /// What a word is that is no number, and what to do about it.
+    fn oddity(&self, token: &[u8], shown: &str) -> (String, String) {
+        let others = match self.is_flat() {
+            true => "",
+            false => "; or choose other columns with --column",
+        };
+        let skip = match self.lines_above {
+            Some(lines) => {
+                format!("; if lines above the table are no part of it, give --skip {lines}")
+            }
+            None => String::new(),
+        };
+        let oddity = Oddity::of(token, &self.spelling);
+        // A word that is not shown as a whole cannot be given.
+        if oddity == Oddity::Word && shown.as_bytes() == token {
+            let word = in_shell(shown);
+            let remedy = format!(
+                "mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
+                 value{others}{skip}"
+            );
+            return (String::new(), remedy);
+        }
+        let feed = oddity::Feed {
+            delimiter: self.delimiter(),
+            field: self.lexer.fields(),
+        };
+        let (what, remedy) = oddity.told(&feed);
+        (what, format!("{remedy}{others}{skip}"))
+    }
+
     fn has_comment(&self, token: &[u8]) -> bool {
         self.lexer
             .dialect
@@ -551,7 +595,7 @@ impl Rows {
 
     /// What to do about marks between the digits of a number: each may mean another thing.
     fn remedy_of_marks(&self, token: &[u8], quoted: bool) -> String {
-        let fitting = self.spelling.other_marks(token);
+        let fitting = self.spelling.other_marks(token, !self.has_delimiter());
         // Without a delimiter, .csv is taken for one with semicolons.
         let again = match self.delimiter() {
             Some(b',') if quoted => " --delimiter ,",
@@ -567,7 +611,8 @@ impl Rows {
                 remedies.push("--decimal , if a comma stands before the fraction".into());
                 remedies.push("--thousands , if it stands between thousands".into());
             } else if mark(b'.') {
-                remedies.push("--thousands . if a point stands between thousands".into());
+                remedies
+                    .push("--decimal , --thousands . if a point stands between thousands".into());
             }
         }
         if mark(b',') && !self.has_delimiter() && !quoted {

@@ -28,6 +28,11 @@ pub(super) fn exact_digits(dtype: DType) -> usize {
     }
 }
 
+/// The marks that may stand between the thousands of a number.
+const THOUSANDS: [char; 9] = [
+    ',', '.', '\'', '\u{2019}', '_', ' ', '\u{a0}', '\u{202f}', '\u{2009}',
+];
+
 /// How numbers are written.
 #[derive(Debug, Clone)]
 pub(crate) struct Spelling {
@@ -128,8 +133,8 @@ impl Spelling {
 
     /// The number that a field stands for which may be written in another way.
     fn odd_number<T: Number>(&self, field: &[u8]) -> Result<Option<T>, Bad> {
-        // There can be white space between quotes.
-        let field = field.trim_ascii();
+        // There can be white space between quotes, and no-break spaces around a word.
+        let field = trim(field);
         if self.is_missing(field) {
             return match self.missing {
                 Missing::Error => Err(Bad::Missing),
@@ -151,9 +156,13 @@ impl Spelling {
 
     /// The number as Rust writes it. What is in no way one stays none.
     fn plain<'a>(&self, field: &'a [u8]) -> Cow<'a, [u8]> {
-        let mut plain = Cow::Borrowed(field);
+        if let Some(truth) = truth(field) {
+            return Cow::Borrowed(truth);
+        }
+        let field = ascii_minus(field);
+        let mut plain = field.clone();
         if let Some(thousands) = self.thousands {
-            match without_groups(field, thousands, self.decimal) {
+            match without_groups(&field, thousands, self.decimal) {
                 Some(without) => plain = Cow::Owned(without),
                 // A point that stands elsewhere than between thousands is none before a fraction.
                 None => return Cow::Borrowed(b""),
@@ -170,9 +179,9 @@ impl Spelling {
                 plain = Cow::Owned(bytes.map(point).collect());
             }
         }
-        // Fortran's double precision: 1.5D+03. Without a point it may be a label.
+        // Fortran's double precision: 1.5D+03. Without a point or a sign it may be a label.
         if let Some(at) = plain.iter().position(|byte| matches!(byte, b'd' | b'D'))
-            && plain[..at].contains(&b'.')
+            && (plain[..at].contains(&b'.') || matches!(plain.get(at + 1), Some(b'+' | b'-')))
         {
             plain.to_mut()[at] = b'E';
         }
@@ -184,7 +193,8 @@ impl Spelling {
         let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
         // None of them starts with a digit, and most fields do.
         let may_be_usual = field.first().is_none_or(|byte| !byte.is_ascii_digit());
-        if may_be_usual && MISSING.iter().any(usual) || self.own.iter().any(|own| own == field) {
+        let is_usual = || MISSING.iter().any(usual) || is_of_stata(field);
+        if may_be_usual && is_usual() || self.own.iter().any(|own| own == field) {
             return true;
         }
         let of_number = self.missing == Missing::Skip || !self.own_numbers.is_empty();
@@ -220,7 +230,7 @@ impl Spelling {
 
     #[cold]
     fn rounded_integer(&self, field: &[u8], dtype: DType) -> Option<i128> {
-        let field = self.plain(field.trim_ascii());
+        let field = self.plain(trim(field));
         let integer =
             integer_of(&field).filter(|_| !field.contains(&b'e') && !field.contains(&b'E'))?;
         let held = with_number!(dtype, T => T::parse(&field).ok()?.to_integer());
@@ -229,7 +239,7 @@ impl Spelling {
 
     /// The integer that a field is, if it is one of 128 bits.
     pub(super) fn integer(&self, field: &[u8]) -> Option<i128> {
-        integer_of(&self.plain(field.trim_ascii()))
+        integer_of(&self.plain(trim(field)))
     }
 
     /// Whether a byte may stand within a number as well as between fields.
@@ -239,7 +249,7 @@ impl Spelling {
 
     /// What a field can be read as.
     pub(super) fn kind(&self, field: &[u8]) -> Kind {
-        let field = field.trim_ascii();
+        let field = trim(field);
         if self.is_missing(field) {
             return Kind::Missing;
         }
@@ -254,22 +264,35 @@ impl Spelling {
     /// Whether only a float is written like this, if it is a number.
     pub(super) fn is_of_floats(&self, field: &[u8]) -> bool {
         let of_float = |byte: &u8| {
-            *byte == self.decimal || matches!(byte, b'e' | b'E' | b'i' | b'I' | b'n' | b'N')
+            *byte == self.decimal
+                || matches!(byte, b'd' | b'D' | b'e' | b'E' | b'i' | b'I' | b'n' | b'N')
         };
-        field.iter().any(of_float)
+        field.iter().any(of_float) && truth(trim(field)).is_none()
     }
 
-    /// The options with which a field that is no number would be one, and that number.
-    pub(super) fn other_marks(&self, field: &[u8]) -> Vec<(String, String)> {
-        let field = field.trim_ascii();
+    /// The options with which a field that is no number would be one, and that number. `in_words`
+    /// says that white space separates the numbers.
+    pub(super) fn other_marks(&self, field: &[u8], in_words: bool) -> Vec<(String, String)> {
+        let field = trim(field);
+        let text = String::from_utf8_lossy(field);
+        let has = |mark: char| text.contains(mark);
+        // A space for `--thousands` stands for all that look like one.
+        let is_other = |mark: char| "\u{a0}\u{202f}\u{2009}".contains(mark) && !in_words;
+        let present = THOUSANDS
+            .into_iter()
+            .filter(|&mark| has(mark) && !is_other(mark));
+        let space = (!in_words && has_space(&text)).then_some(' ');
+        let mut marks: Vec<char> = present.chain(space).collect();
+        marks.dedup();
         let mut fitting = Vec::new();
         for decimal in [b'.', b','] {
             let mut is_plain = false;
-            for thousands in [None, Some(','), Some('.'), Some('\''), Some('_'), Some(' ')] {
+            for thousands in std::iter::once(None).chain(marks.iter().copied().map(Some)) {
                 let stays = (!self.decimal_is_said || decimal == self.decimal)
                     && self.thousands.is_none_or(|said| thousands == Some(said));
-                let has_comma = decimal == b'.' || field.contains(&b',');
-                if !stays || !has_comma || is_plain || thousands == Some(decimal.into()) {
+                // Without a comma the other decimal is one of two readings of a point alone.
+                let can_be = decimal == b'.' || has(',') || thousands == Some('.');
+                if !stays || !can_be || is_plain || thousands == Some(decimal.into()) {
                     continue;
                 }
                 let spelling = Spelling {
@@ -289,6 +312,9 @@ impl Spelling {
                 match thousands.filter(|_| thousands != self.thousands) {
                     Some(' ') => options.push("--thousands space".into()),
                     Some('\'') => options.push("--thousands \"'\"".into()),
+                    Some(mark) if mark.is_whitespace() => {
+                        options.push(format!("--thousands '{mark}'"));
+                    }
                     Some(mark) => options.push(format!("--thousands {mark}")),
                     None => {}
                 }
@@ -304,12 +330,114 @@ impl Spelling {
     /// Whether a field would be a number with another character before the fraction, or between
     /// thousands.
     pub(super) fn looks_like_number(&self, field: &[u8]) -> bool {
-        let is_mark = |byte: &u8| matches!(byte, b',' | b'.' | b'\'' | b'_' | b' ');
-        let digits: Vec<u8> = field.iter().filter(|b| !is_mark(b)).copied().collect();
-        digits.len() < field.len()
-            && !field.first().is_some_and(is_mark)
-            && f64::parse(&digits) != Err(BadNumber::NotANumber)
+        let field = ascii_minus(trim(field));
+        let Ok(text) = str::from_utf8(&field) else {
+            return false;
+        };
+        let digits: String = text.chars().filter(|c| !THOUSANDS.contains(c)).collect();
+        digits.len() < text.len()
+            && !text.starts_with(THOUSANDS)
+            && f64::parse(digits.as_bytes()) != Err(BadNumber::NotANumber)
     }
+}
+
+/// What some numbers need of a type.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Needs {
+    /// One is a float.
+    pub(super) float: bool,
+    /// An integer is beyond `i64`, and not beyond `u64`.
+    large: bool,
+    negative: bool,
+}
+
+impl Needs {
+    /// What all of these and those need.
+    pub(super) fn and(self, other: Needs) -> Needs {
+        Needs {
+            float: self.float || other.float,
+            large: self.large || other.large,
+            negative: self.negative || other.negative,
+        }
+    }
+
+    /// Takes note of an integer.
+    #[inline]
+    pub(super) fn take_integer(&mut self, field: &[u8], spelling: &Spelling) {
+        const LONG: usize = "9223372036854775808".len();
+        self.negative |= field
+            .first()
+            .is_some_and(|byte| matches!(byte, b'-' | 0xe2));
+        if field.len() >= LONG && !self.large {
+            let beyond = i128::from(i64::MAX) + 1..=i128::from(u64::MAX);
+            let integer = spelling.integer(field);
+            self.large = integer.is_some_and(|integer| beyond.contains(&integer));
+        }
+    }
+
+    /// The type that holds them, if one does.
+    pub(super) fn dtype(self) -> DType {
+        match (self.float, self.large && !self.negative) {
+            (true, _) => DType::F64,
+            (false, true) => DType::U64,
+            (false, false) => DType::I64,
+        }
+    }
+}
+
+/// A field without what nobody sees around it: white space, also that which breaks no line, and
+/// marks for the direction of text.
+pub(super) fn trim(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    let is_ascii = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii);
+    match is_ascii(field.first()) && is_ascii(field.last()) {
+        true => field,
+        false => match str::from_utf8(field) {
+            Ok(text) => trim_text(text).as_bytes(),
+            Err(_) => field,
+        },
+    }
+}
+
+/// A text without what nobody sees around it.
+pub(super) fn trim_text(text: &str) -> &str {
+    text.trim_matches(|c: char| {
+        let is_mark = matches!(
+            c,
+            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}' | '\u{feff}'
+        );
+        c.is_whitespace() || is_mark
+    })
+}
+
+/// The number that a truth value is.
+fn truth(field: &[u8]) -> Option<&'static [u8]> {
+    match field.len() {
+        4 if field.eq_ignore_ascii_case(b"true") => Some(b"1"),
+        5 if field.eq_ignore_ascii_case(b"false") => Some(b"0"),
+        _ => None,
+    }
+}
+
+/// Whether a field is a missing value of Stata or SAS: `.a` to `.z`, `._`.
+fn is_of_stata(field: &[u8]) -> bool {
+    matches!(field, [b'.', kind] if kind.is_ascii_alphabetic() || *kind == b'_')
+}
+
+/// A number with the minus of ASCII in place of the typographic one, U+2212.
+fn ascii_minus(field: &[u8]) -> Cow<'_, [u8]> {
+    const MINUS: &str = "\u{2212}";
+    match str::from_utf8(field) {
+        Ok(text) if !field.is_ascii() && text.contains(MINUS) => {
+            Cow::Owned(text.replace(MINUS, "-").into_bytes())
+        }
+        _ => Cow::Borrowed(field),
+    }
+}
+
+/// Whether a text has what looks like a space.
+fn has_space(text: &str) -> bool {
+    text.contains([' ', '\u{a0}', '\u{202f}', '\u{2009}'])
 }
 
 /// The integer that a number is, whatever its form: `20`, `20.0`, `2e1`.
@@ -340,7 +468,7 @@ fn without_groups(field: &[u8], thousands: char, decimal: u8) -> Option<Vec<u8>>
     let is_mark = |c: char| match thousands {
         // Spaces of several widths, which do not break a line.
         ' ' => matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}'),
-        '\'' => matches!(c, '\'' | '\u{2019}'),
+        '\'' | '\u{2019}' => matches!(c, '\'' | '\u{2019}'),
         _ => c == thousands,
     };
     if !text.contains(is_mark) {

@@ -3,10 +3,12 @@
 
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
-use super::spelling::{Kind, Spelling};
+use super::oddity;
+use super::spelling::{Kind, Needs, Spelling, trim_text};
 use crate::input::Input;
 use memchr::memchr3;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// So many rows tell whether a column holds numbers at all.
 const TELLING_ROWS: usize = 1000;
@@ -33,6 +35,8 @@ pub(super) struct Survey {
     /// Whether the sample holds all of it.
     pub(super) is_whole: bool,
     pub(super) kinds: Vec<Kind>,
+    /// What its numbers need of a type.
+    pub(super) needs: Vec<Needs>,
     /// Where it has words that are no names, but numbers with a mark in them or a comment behind.
     pub(super) odd_numbers: Vec<usize>,
     /// Whether it has more fields than there is room for.
@@ -50,6 +54,8 @@ pub(super) struct Survey {
     /// How many of them have one field more than the first row, and it is not empty.
     pub(super) wider: usize,
     pub(super) second_line: u64,
+    /// How many rows have so many fields, and the line of the first of these.
+    lengths: BTreeMap<usize, (usize, u64)>,
     /// Whether each of them ends with an empty field.
     pub(super) ends_empty: bool,
     /// What is in them.
@@ -88,11 +94,13 @@ struct RowNames {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contents {
     pub(super) numbers: usize,
-    pub(super) is_float: bool,
+    pub(super) needs: Needs,
     integers: usize,
     /// How many of the numbers can be years.
     years: usize,
     pub(super) words: usize,
+    /// How many of the words are a number and something beside it: a unit, a sign.
+    pub(super) quantities: usize,
     /// How many of the words begin like numbers: dates, for example.
     digits: usize,
     pub(super) missing: usize,
@@ -103,7 +111,14 @@ pub(super) struct Contents {
 impl Contents {
     /// Whether more rows would tell nothing.
     fn is_settled(&self) -> bool {
-        self.is_float || self.numbers < self.words
+        let (numbers, words) = self.numbers_and_words();
+        self.needs.float || numbers < words
+    }
+
+    /// How many numbers there are, with what is one but for something beside it, and how many other
+    /// words.
+    pub(super) fn numbers_and_words(&self) -> (usize, usize) {
+        (self.numbers + self.quantities, self.words - self.quantities)
     }
 }
 
@@ -195,6 +210,13 @@ impl Survey {
                                 || spelling.kind(start) != Kind::Word);
                         survey.odd_numbers.extend(is_odd.then_some(index));
                         survey.kinds.push(kind);
+                        let mut needs = Needs::default();
+                        match kind {
+                            Kind::Float => needs.float = true,
+                            Kind::Integer => needs.take_integer(&bytes, spelling),
+                            Kind::Missing | Kind::Word => {}
+                        }
+                        survey.needs.push(needs);
                         survey.first.push(text_of(&bytes));
                         survey.all_quoted &= field.quoted;
                     } else {
@@ -213,6 +235,8 @@ impl Survey {
                     before = None;
                     if row < TELLING_ROWS {
                         survey.end_marks(row == 0);
+                        let line = sample.row_line();
+                        survey.lengths.entry(width).or_insert((0, line)).0 += 1;
                     }
                     if row > 0 {
                         let (least, most) = survey.widths.unwrap_or((width, width));
@@ -313,34 +337,68 @@ impl Survey {
             if contents.is_settled() {
                 return None;
             }
-            // Only a float changes what is known of a column of integers.
+            // Only a float or a large one changes what is known of a column of integers.
             if contents.numbers > 0 && !spelling.is_of_floats(bytes) {
                 contents.missing += usize::from(bytes.is_empty());
+                contents.needs.take_integer(bytes, spelling);
                 return None;
             }
         }
         let kind = spelling.kind(bytes);
         let is_odd =
-            || spelling.looks_like_number(bytes) && !spelling.other_marks(bytes).is_empty();
+            || spelling.looks_like_number(bytes) && !spelling.other_marks(bytes, false).is_empty();
         match kind {
             Kind::Missing => contents.missing += 1,
             Kind::Integer => {
                 contents.numbers += 1;
                 contents.integers += 1;
+                contents.needs.take_integer(bytes, spelling);
                 let text = str::from_utf8(bytes).unwrap_or("").trim();
                 contents.years += usize::from(text.parse().is_ok_and(is_year));
             }
-            Kind::Float => (contents.numbers, contents.is_float) = (contents.numbers + 1, true),
+            Kind::Float => {
+                (contents.numbers, contents.needs.float) = (contents.numbers + 1, true);
+            }
             // A number with other marks is no label: it is told.
             Kind::Word if is_odd() => contents.numbers += 1,
             Kind::Word => {
                 contents.words += 1;
+                contents.quantities += usize::from(oddity::is_quantity(bytes, spelling));
                 contents.digits += usize::from(!is_name(&String::from_utf8_lossy(bytes)));
                 let first = self.first.get(index);
                 contents.recurs |= first.is_some_and(|first| first.as_bytes() == bytes);
             }
         }
         Some(kind)
+    }
+
+    /// The lines above the row that is the first one of a table, where the rows before it have
+    /// fewer fields than most.
+    pub(super) fn lines_above(&self) -> Option<u64> {
+        let most = self.lengths.iter().max_by_key(|(_, (rows, _))| *rows);
+        let (&fields, &(rows, line)) = most?;
+        let is_wider = fields > self.first.len() && rows > 1 && line > self.first_line;
+        (is_wider && !self.is_shifted()).then_some(line - 1)
+    }
+
+    /// The names that each comment above the first row may be, the last one first.
+    pub(super) fn names_in_comments(&self, dialect: &Dialect) -> impl Iterator<Item = Vec<String>> {
+        let names = self
+            .comments
+            .iter()
+            .rev()
+            .map(|line| fields_of(line, dialect));
+        let width = self.first.len();
+        names.filter(move |names| width == 0 || names.len() == width)
+    }
+
+    /// Whether a comment names the columns of rows between white space: several, of one length.
+    pub(super) fn has_names_in_comment(&self, dialect: &Dialect) -> bool {
+        let fields = self.first.len();
+        let is_even = self.widths.is_none_or(|widths| widths == (fields, fields));
+        let mut comments = self.names_in_comments(dialect);
+        let names = comments.next();
+        fields > 1 && is_even && names.is_some_and(|names| names.iter().all(|name| is_name(name)))
     }
 
     /// The columns that may be wanted, and some others.
@@ -542,7 +600,7 @@ fn before_comment(bytes: &[u8], comment: Option<u8>) -> &[u8] {
 
 /// The content of a field, as text.
 fn text_of(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
+    trim_text(&String::from_utf8_lossy(bytes)).to_owned()
 }
 
 /// The lines of some bytes that are comments, without what they start with.

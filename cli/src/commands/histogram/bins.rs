@@ -45,11 +45,13 @@ pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
     }
 }
 
-fn edges_of_file(path: &Path) -> Result<(Vec<Bound>, Option<Times>)> {
-    let options = InputArguments {
+/// The edges in a file, whose fractions are written as those of the data.
+fn edges_of_file(path: &Path, decimal: Option<u8>) -> Result<(Vec<Bound>, Option<Times>)> {
+    let mut options = InputArguments {
         flatten: true,
         ..InputArguments::default()
     };
+    options.text.decimal = decimal;
     let numbers = Numbers::open(Some(path), &options)?;
     let times = numbers.times.clone();
     let edges = with_number!(numbers.dtype, T => {
@@ -59,17 +61,33 @@ fn edges_of_file(path: &Path) -> Result<(Vec<Bound>, Option<Times>)> {
     Ok((edges, times))
 }
 
-/// A list of edges, or those in a file.
-pub(super) fn read_edges(given: &str) -> Result<(Vec<Bound>, Option<Times>)> {
+/// What a comma in an edge means where one stands before fractions.
+fn comma_in_edge(edge: &str) -> Failure {
+    Failure::with_remedy(
+        "--edges",
+        format_args!("`{edge}` is no number with the comma of --decimal before its fraction"),
+        "separate edges by semicolons, as in --edges '0;0,5;20'",
+    )
+}
+
+/// A list of edges, or those in a file. With a comma before fractions, none separates edges.
+pub(super) fn read_edges(given: &str, decimal: Option<u8>) -> Result<(Vec<Bound>, Option<Times>)> {
     let path = Path::new(given);
     let mut times = None;
+    let has_commas = decimal == Some(b',');
     let edges: Vec<Bound> = if path.is_file() {
         let edges;
-        (edges, times) = edges_of_file(path).map_err(Failure::beside_data)?;
+        (edges, times) = edges_of_file(path, decimal).map_err(Failure::beside_data)?;
         edges
     } else {
         let parse = |edge: &str| {
-            Bound::parse(edge).map_err(|_| {
+            let point = match has_commas {
+                // A point may stand between thousands there.
+                true if edge.contains('.') => return Err(comma_in_edge(edge)),
+                true => edge.replace(',', "."),
+                false => edge.into(),
+            };
+            Bound::parse(&point).map_err(|_| {
                 let looks_like_path = !given.contains(',') || edge.contains(['/', '\\']);
                 match looks_like_path && Path::new(edge).extension().is_some() {
                     true => Failure::with_remedy(
@@ -77,14 +95,23 @@ pub(super) fn read_edges(given: &str) -> Result<(Vec<Bound>, Option<Times>)> {
                         format_args!("there is no file `{edge}`"),
                         "give the name of a file, or a list of numbers such as 0,1,2.5",
                     ),
+                    false if has_commas && edge.contains(',') => comma_in_edge(edge),
                     false => bad_bound("--edges", edge),
                 }
             })
         };
-        given
-            .split(',')
-            .map(|edge| parse(edge.trim()))
-            .collect::<Result<_>>()?
+        let separators: &[char] = match has_commas {
+            true => &[';'],
+            false => &[';', ','],
+        };
+        let edges: Vec<&str> = match separators.iter().find(|&&mark| given.contains(mark)) {
+            Some(&mark) => given.split(mark).map(str::trim).collect(),
+            None => given.split_whitespace().collect(),
+        };
+        if let ([edge], true) = (&edges[..], has_commas && given.contains(',')) {
+            return Err(comma_in_edge(edge));
+        }
+        edges.into_iter().map(parse).collect::<Result<_>>()?
     };
     if edges.len() < 2 {
         return Err(Failure::with_remedy(
@@ -132,6 +159,12 @@ impl<B: Number<Bound = B> + warpfold::Binned> Plan<B> {
         }
     }
 
+    /// Whether a bin for each of so many values from 0 on is one for every value of the type that
+    /// is not negative.
+    pub(super) fn holds_all(count: usize) -> bool {
+        !B::DTYPE.is_float() && B::GREATEST.to_integer() < count as i128
+    }
+
     /// A bin for each of so many values.
     pub(super) fn values(count: usize) -> Result<Self> {
         if count == 0 {
@@ -142,7 +175,7 @@ impl<B: Number<Bound = B> + warpfold::Binned> Plan<B> {
             return Err(Failure::with_remedy(
                 "--bincount",
                 format_args!("a bin for each of {count} values; {MOST_BINS} are possible"),
-                "give --bins N to count the values below N alone, or --range in place of --bincount",
+                "give --bins N or --range LO HI in place of --bincount",
             ));
         }
         let bins = B::values(count).expect("the type was checked");

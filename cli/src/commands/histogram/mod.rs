@@ -31,7 +31,12 @@ const KEPT_BYTES: usize = 64 << 20;
 
 /// Counts. All that can fail early does so, before the long work.
 pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
-    let edges = arguments.edges.as_deref().map(read_edges).transpose()?;
+    let decimal = arguments.files.input.text.decimal;
+    let edges = arguments
+        .edges
+        .as_deref()
+        .map(|edges| read_edges(edges, decimal));
+    let edges = edges.transpose()?;
     let (edges, edge_times) = edges.map_or((None, None), |(edges, times)| (Some(edges), times));
     let range = arguments.range.as_deref().map(read_range).transpose()?;
     let bins = arguments.bins.as_deref().map(read_count).transpose()?;
@@ -187,13 +192,17 @@ fn count(
         let plan: Plan<B> = match (edges, range, bins) {
             (Some(edges), _, _) => Plan::with_edges(edges.to_vec())?,
             (None, Some((lo, hi)), bins) => Plan::even(lo, hi, bins.unwrap_or(BINS))?,
-            (None, None, Some(bins)) if arguments.bincount => Plan::values(bins)?,
+            // No value is beyond them.
+            (None, None, Some(bins)) if arguments.bincount && Plan::<B>::holds_all(bins) => {
+                Plan::values(bins)?
+            }
             (None, None, bins) => {
                 let (range, again) = least_and_greatest::<B>(device, numbers, arguments)?;
                 numbers = again;
                 if arguments.bincount {
                     let most = range.map_or(-1, |(_, greatest)| greatest.to_integer());
-                    Plan::values(usize::try_from(most + 1).unwrap_or(usize::MAX))?
+                    let values = usize::try_from(most + 1).unwrap_or(usize::MAX);
+                    Plan::values(values.max(bins.unwrap_or(0)))?
                 } else {
                     Plan::of_range(range, bins.unwrap_or(BINS))?
                 }

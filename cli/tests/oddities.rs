@@ -1,0 +1,245 @@
+//! Words that are almost numbers: they are read where nothing else can be meant, and else told.
+
+use crate::support::{fail_in, folder, noted, pass, pass_in, run_in};
+use std::path::Path;
+
+fn fail(line: &str, input: &str) -> String {
+    fail_in(Path::new("."), line, input.as_bytes())
+}
+
+#[test]
+fn a_comment_names_the_columns_of_words() {
+    for text in [
+        "# a b\n1 10\n2 20\n",
+        "#a b\n1 10\n2 20\n",
+        "# made today\n# a b\n1, 10\n2, 20\n",
+        "## a, b\n\n1\t10\n2\t20\n",
+        "# a b\n1 10 # one\n2 20\n",
+        "# a b\r\n1 10\r\n2 20\r\n",
+    ] {
+        assert_eq!(pass("reduce --column b", text), "30", "{text:?}");
+        assert_eq!(pass("scan", text), "a b 1 10 3 30", "{text:?}");
+        let table = pass("stats --json", text);
+        assert!(
+            table.contains("\"name\":\"b\",\"dtype\":\"i64\",\"count\":2"),
+            "{table}"
+        );
+        assert_eq!(pass("sort --by b:desc", text), "a b 2 20 1 10", "{text:?}");
+        assert_eq!(pass("reduce", text), "33", "{text:?}");
+        assert_eq!(pass("scan --no-header", text), "1 11 13 33", "{text:?}");
+    }
+    assert_eq!(pass("scan --comment %", "% a b\n1 10\n"), "a b 1 10");
+    assert_eq!(
+        noted("scan --missing skip", "# a b\nNA 10\n2 20\n").0,
+        "a b NA 10 2 30"
+    );
+    // Names fit the rows, are words, and several.
+    for text in [
+        "# sizes\n1\n2\n",
+        "# 2 columns\n1 10\n",
+        "# some numbers here\n1 10\n",
+        "# two rows\n1 10\n2\n",
+    ] {
+        assert!(
+            !pass("scan", text).contains(|c: char| c.is_alphabetic()),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn plain_spellings_of_other_programs_are_read() {
+    for (text, sum) in [
+        ("\u{2212}5 1", "-4"),
+        ("\u{2212}1.5e\u{2212}1 1", "0.85"),
+        ("1.5D+03 1", "1501.0"),
+        ("5D+03 1d-1", "5000.1"),
+        ("TRUE true False 3", "5"),
+        ("\u{a0}7\u{a0} 1", "8"),
+        ("\u{feff}1 \u{200e}2", "3"),
+    ] {
+        assert_eq!(pass("reduce", text), sum, "{text:?}");
+        let table = format!("x\n{}\n", text.replace(' ', "\n"));
+        assert_eq!(pass("reduce --delimiter ,", &table), sum, "{text:?}");
+    }
+    let text = "\u{a0}a\u{a0},b\n5\u{a0},6\n\u{202f}7,8\n";
+    assert_eq!(pass("reduce --delimiter , --column a", text), "12");
+    assert_eq!(pass("reduce --delimiter ,", text), "26");
+    for word in [".a", ".z", "._"] {
+        assert_eq!(
+            noted("reduce --missing skip", &format!("1 {word} 2")).0,
+            "3"
+        );
+    }
+    assert!(fail("reduce", "1 .ab 2").contains("is not a number"));
+}
+
+/// What has digits is data: no message offers to take it for a missing value.
+#[test]
+fn almost_numbers_have_remedies_of_their_own() {
+    for (word, remedy) in [
+        ("5%", "tr -d %"),
+        ("5 %", "tr -d %"),
+        ("(5)", "write -5 for (5)"),
+        ("(1,5)", "write -5 for (5)"),
+        ("1\u{2019}500", "--thousands \u{2019}"),
+        ("1'500", "--thousands \"'\""),
+        ("1\u{a0}500", "--thousands space"),
+        (
+            "1.234.567",
+            "--decimal , --thousands . --delimiter , if this is 1234567",
+        ),
+        (
+            "1,500",
+            "--thousands , --delimiter , if this is 1500, --decimal ,",
+        ),
+        ("$5", "`$` stands before a number"),
+        ("\u{20ac} 5", "sed -E 's/\u{20ac} *([0-9])/"),
+        ("<0.1", "a bound"),
+        (
+            "135.5M",
+            "numfmt --from=si --invalid=ignore --header -d ',' --field 1",
+        ),
+        ("10k", "write the number out"),
+        ("2.5 p", "sed -E 's/([0-9]) *p/"),
+        ("5kg", "sed -E 's/([0-9]) *kg/"),
+        ("1D3", "1E3 for 1D3"),
+        ("0x1F", "hexadecimal"),
+        ("\u{2013}5", "a dash"),
+        ("yes", "a truth value"),
+        ("2024-01-31", "a date or a time"),
+        ("12:30", "a date or a time"),
+        ("1/2", "mend it"),
+        ("1-2", "mend it"),
+    ] {
+        let text = format!("x,y\n1,1\n2,2\n\"{word}\",3\n");
+        let error = fail("reduce --delimiter , --column x", &text);
+        assert!(error.contains(remedy), "{word}: {error}");
+        assert!(!error.contains("--missing-word"), "{word}: {error}");
+        assert!(error.contains("line 4, field 1"), "{word}: {error}");
+    }
+    let error = fail("reduce --delimiter , --column x", "x,y\n1,1\nn.k.,2\n");
+    assert!(
+        error.contains("--missing-word 'n.k.'") && error.contains("--column"),
+        "{error}"
+    );
+    let error = fail("reduce --delimiter ;", "1,500;2\n");
+    assert!(
+        error.contains("--thousands , if this is 1500, --decimal , if this is 1.500"),
+        "{error}"
+    );
+    let folder = folder(&[("x.csv", b"a;b\n1,500;2\n2,500;3\n" as &[u8])]);
+    let error = fail_in(folder.path(), "reduce x.csv", b"");
+    assert!(
+        error.contains("--decimal ,") && error.contains("--delimiter ';' --thousands ,"),
+        "{error}"
+    );
+    for (option, sum) in [(",", &b"4005\n"[..]), (". --decimal ,", b"9.0\n")] {
+        let line = format!("reduce x.csv --delimiter ; --thousands {option}");
+        assert_eq!(pass_in(folder.path(), &line, b""), sum, "{option}");
+    }
+    let line = "reduce --decimal , --thousands .";
+    assert_eq!(pass(line, "1.234.567 1\n"), "1234568");
+    for mark in ["'", "\u{2019}"] {
+        let line = format!("reduce --thousands {mark}");
+        assert_eq!(pass(&line, "1\u{2019}500 1'500"), "3000");
+    }
+}
+
+/// A column of numbers with something beside them is no column of labels.
+#[test]
+fn no_column_of_quantities_is_left_out() {
+    for words in [
+        ["1.5M", "2.5M", "7"],
+        ["135.5M", "2K", "3B"],
+        ["2.5 p", "3 p", "4"],
+        ["10 kg", "12 kg", "13 kg"],
+        ["5%", "6%", "7%"],
+        ["$5", "$6", "7"],
+        ["(5)", "(6)", "7"],
+        ["<0.1", "<0.2", "5"],
+        ["12 km/h", "13 km/h", "14 km/h"],
+    ] {
+        let rows: Vec<_> = words.iter().map(|word| format!("1,{word}\n")).collect();
+        let text = format!("n,p\n{}", rows.concat());
+        for command in ["stats", "histogram", "scan", "reduce", "sort"] {
+            let error = fail(&format!("{command} --delimiter ,"), &text);
+            assert!(
+                error.contains("line 2, field 2") && error.contains("--column"),
+                "{words:?}: {error}"
+            );
+        }
+        assert_eq!(pass("reduce --delimiter , --column n", &text), "3");
+    }
+    // Labels are told of, and left out.
+    for words in [
+        ["2024-01-02", "2024-01-03", "2024-01-04"],
+        ["12A", "13B", "1C"],
+        ["1st", "2nd", "3rd"],
+        ["A/5 21171", "PC 17599", "C85"],
+        ["10.0.0.1", "10.0.0.2", "x"],
+    ] {
+        let rows: Vec<_> = words.iter().map(|word| format!("1,{word}\n")).collect();
+        let text = format!("n,p\n{}", rows.concat());
+        let (sum, warning) = noted("reduce --delimiter ,", &text);
+        assert_eq!(sum, "3", "{words:?}");
+        assert!(warning.contains("left out: p"), "{words:?}: {warning}");
+    }
+}
+
+#[test]
+fn each_column_has_a_type_of_its_own() {
+    let text = "id,x\n18446744073709551615,0.5\n3,1.5\n";
+    let table = pass("stats --delimiter , --json", text);
+    assert!(
+        table.contains("\"dtype\":\"u64\"") && table.contains("\"max\":18446744073709551615"),
+        "{table}"
+    );
+    assert_eq!(
+        pass("sort --delimiter ,", text),
+        "id,x 3,1.5 18446744073709551615,0.5"
+    );
+    assert_eq!(
+        pass("reduce --op max --delimiter , --column id", text),
+        "18446744073709551615"
+    );
+    // One type for all numbers rounds, and says so.
+    let (_, warning) = noted("reduce -q --delimiter ,", text);
+    assert!(warning.contains("this integer is beyond 2^53"), "{warning}");
+    assert_eq!(
+        pass("reduce --op max", "18446744073709551615 1"),
+        "18446744073709551615"
+    );
+    let error = fail("reduce", "18446744073709551615 -1");
+    assert!(error.contains("out of the range of i64"), "{error}");
+    // Also far behind the first rows.
+    let late = format!("{}18446744073709551615,0.5\n", "1,0.5\n".repeat(5000));
+    let max = pass("reduce --op max --delimiter , --column 1", &late);
+    assert_eq!(max, "18446744073709551615");
+}
+
+/// As the World Bank has them.
+#[test]
+fn lines_above_a_table_are_told() {
+    let text = "\"Data Source\",\"World Development Indicators\"\n\n\
+                \"Last Updated Date\",\"2024-01-01\"\n\n\
+                \"Country\",\"Code\",\"1960\",\"1961\"\n\
+                \"Aruba\",\"ABW\",\"1\",\"2\"\n\"Angola\",\"AGO\",\"3\",\"4\"\n";
+    for (text, lines) in [
+        (text, 4),
+        ("Sales of the year\nmonth,sales\n1,5\n2,6\n", 1),
+        ("Report\nmade,today\na,b,c\n1,2,3\n4,5,6\n", 2),
+    ] {
+        for line in ["stats", "scan", "reduce --column 1960", "reduce --column 4"] {
+            let error = fail(&format!("{line} --delimiter ,"), text);
+            assert!(
+                error.contains(&format!("--skip {lines}")),
+                "{line}: {error}"
+            );
+        }
+        let line = format!("reduce --delimiter , --header --skip {lines} --column 2");
+        let output = run_in(Path::new("."), &line, text.as_bytes());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!error.contains("--skip"), "{error}");
+    }
+}
