@@ -7,7 +7,7 @@ use crate::npy::Times;
 use crate::number::{DType, with_number};
 use crate::numbers::Numbers;
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
-use crate::text::{Gaps, Table, Values};
+use crate::text::{Gaps, Table, Values, Words};
 use std::io::{Seek, Write};
 use std::path::Path;
 use tempfile::SpooledTempFile;
@@ -40,6 +40,8 @@ pub(crate) struct Column {
     /// From 1 on.
     pub(crate) number: usize,
     pub(crate) dtype: DType,
+    /// Its words, if it holds words: the numbers are their codes.
+    pub(crate) words: Option<Words>,
     /// Whether it is none of the input, so that `--dtype` does not choose its type.
     pub(crate) is_made: bool,
 }
@@ -61,11 +63,13 @@ enum Source {
 
 impl Columns {
     /// Opens a file or the standard input. `gaps` says whether the rows of a table stay together
-    /// where a value is missing; without it all numbers are one column.
+    /// where a value is missing; without it all numbers are one column. Columns that `keys` call
+    /// may hold words.
     pub(crate) fn open(
         file: Option<&Path>,
         options: &InputArguments,
         gaps: Option<Gaps>,
+        keys: &[String],
     ) -> Result<Columns> {
         let (input, format) = Input::open(file, options)?;
         if format != Format::Text {
@@ -79,6 +83,7 @@ impl Columns {
                 name: None,
                 number: 1,
                 dtype: numbers.dtype,
+                words: None,
                 is_made: false,
             };
             return Ok(Columns {
@@ -92,7 +97,7 @@ impl Columns {
                 source: Source::Numbers(numbers.into()),
             });
         };
-        let table = Table::open(input, &options.text, options.dtype, gaps)?;
+        let table = Table::open(input, &options.text, options.dtype, gaps, keys)?;
         if table.columns.is_empty() {
             let delimiter = table.delimiter();
             return Columns::of_nothing(name, lasting, delimiter, options);
@@ -101,6 +106,7 @@ impl Columns {
             name: column.name.clone(),
             number: column.number,
             dtype: column.dtype,
+            words: column.words.clone(),
             is_made: false,
         });
         Ok(Columns {
@@ -133,6 +139,7 @@ impl Columns {
             name: None,
             number: 1,
             dtype,
+            words: None,
             is_made: false,
         };
         Ok(Columns {

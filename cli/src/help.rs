@@ -16,19 +16,19 @@ that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of se
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
 Text is numbers between white space; a comma may follow a number. With --delimiter, and in .csv, \
-.tsv and .psv, it is a table: its fields are read row by row, or those of each --column. Lines end with \
-LF, CR or both; blank ones are passed over. A comment goes from # to the end of its line. In words \
-it starts a word, in a table it is the whole line, unless --comment says more. A field that begins \
-with a double quote ends with one.
+.tsv and .psv, it is a table: its fields are read row by row, or those of each --column. Lines end \
+with LF, CR or both; blank ones are passed over. A comment goes from # to the end of its line. In \
+words it starts a word, in a table it is the whole line, unless --comment says more. A field that \
+begins with a double quote ends with one.
 
-The first row of a table is its header if it holds words and no numbers. If it holds both, it may be \
-either: give --header or --no-header. It is data if a word comes again below, unless its numbers \
-are years or count evenly, as names do. A comment before the first row, as numpy.savetxt writes it, \
-can be the header too: \
-`# a b` above rows of two numbers names two columns. Rows that are longer or shorter than the others are an error, without \
---ragged. Where all rows have one field more than the header, they begin with the name of the row if \
-these names and the header are quoted, as R writes them, or if --row-names says so. A first column that alone \
-has no name is left out, unless --column names its number: it names the rows, as in pandas.
+The first row of a table is its header if it holds words and no numbers. If it holds both, it may \
+be either: give --header or --no-header. It is data if a word comes again below, unless its \
+numbers are years or count evenly, as names do. A comment before the first row, as numpy.savetxt \
+writes it, can be the header too: `# a b` above rows of two numbers names two columns. Rows that \
+are longer or shorter than the others are an error, without --ragged. Where all rows have one \
+field more than the header, they begin with the name of the row if these names and the header are \
+quoted, as R writes them, or if --row-names says so. A first column that alone has no name is left \
+out, unless --column names its number: it names the rows, as in pandas.
 
 A column is called by its number or its name. What can mean two columns is an error: \
 name:2 is the column with this name, and number:2 the second one.
@@ -38,8 +38,8 @@ Integers that a type of floats does not hold are rounded, and a warning says so.
 A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
 keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \
 between white space), and select keeps no row that has one; reduce, stats, histogram and unique \
-leave it out of its own column. .a to .z of Stata are missing. 1.#INF and 1.#IND, of old C libraries, \
-are inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. \
+leave it out of its own column. .a to .z of Stata are missing. 1.#INF and 1.#IND, of old C \
+libraries, are inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. \
 A field has up to 16 MiB.
 
 "
@@ -74,11 +74,11 @@ the result has it by 3;
             $default,
             ".
 What ends in .gz is packed, and .npz is an archive of one array. An .npy file under an ending that \
-says nothing needs --output-format. A name that promises what is not \
-written here, such as x.parquet, is refused, and so is one that options contradict. Text has a line for each row of an array of several \
-axes and of a table; --flatten writes a number a line. The columns of a table are separated as in \
-the input, or by the commas of .csv, the tabs of .tsv and the bars of .psv. JSON has all digits of a number; NaN and \
-infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."
+says nothing needs --output-format. A name that promises what is not written here, such as \
+x.parquet, is refused, and so is one that options contradict. Text has a line for each row of an \
+array of several axes and of a table; --flatten writes a number a line. The columns of a table are \
+separated as in the input, or by the commas of .csv, the tabs of .tsv and the bars of .psv. JSON \
+has all digits of a number; NaN and infinities are strings, \"NaN\", \"Infinity\", \"-Infinity\"."
         )
     };
 }
@@ -109,9 +109,10 @@ Examples:
   warpfold ladder --op max --dtype i32 tree-divergent tree-convergent tree-shared
   warpfold ladder --device cuda --markdown docs/ladder.md
 
-Every step changes one thing: from a loop on the CPU, over the kernels of five texts, to the library's own engines. \
-The CPU's steps are timed here, kernels on the GPU. What kernels ask of the machine is counted in an emulator, which \
-needs a C++ compiler. Each result is compared with the library's own. What is missing is said, and the rest is shown.";
+Every step changes one thing: from a loop on the CPU, over the kernels of five texts, to the \
+library's own engines. The CPU's steps are timed here, kernels on the GPU. What kernels ask of the \
+machine is counted in an emulator, which needs a C++ compiler. Each result is compared with the \
+library's own. What is missing is said, and the rest is shown.";
 
 pub(crate) const EXPLAIN_HELP: &str = "\
 Examples:
@@ -119,8 +120,8 @@ Examples:
   warpfold explain reduce --dtype f64 -n 1e9 --device cuda
   warpfold explain select --dtype u32 -n 1e8 --capability 8.0 --multiprocessors 108
 
-The answer is that for data on the GPU that start at a multiple of 16 bytes, by the numbers of this version. \
-Without --device no GPU is needed.";
+The answer is that for data on the GPU that start at a multiple of 16 bytes, by the numbers of \
+this version. Without --device no GPU is needed.";
 
 pub(crate) const TUNE_HELP: &str = "\
 Needs a build with --features tune.
@@ -129,10 +130,11 @@ Examples:
   warpfold tune > sm_90.rs
   warpfold tune --device cuda:1 --quick
 
-For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability 9.0 to 10.x, \
-are varied one at a time until nothing gains. Only speed depends on them. Every candidate's result is compared \
-with the CPU's before it is timed. The search takes some minutes, on a GPU that does nothing else. The table goes \
-to the standard output, what was gained to the standard error.";
+For those who build warpfold. The parameters of scans in one launch, on GPUs of compute capability \
+9.0 to 10.x, are varied one at a time until nothing gains. Only speed depends on them. Every \
+candidate's result is compared with the CPU's before it is timed. The search takes some minutes, \
+on a GPU that does nothing else. The table goes to the standard output, what was gained to the \
+standard error.";
 
 pub(crate) const SEGMENTS_HELP: &str = "\
 Examples:
@@ -140,18 +142,21 @@ Examples:
   warpfold segments --lengths lengths.txt --op max data.txt
   warpfold segments --offsets rows.npy --scan values.npy -o totals.npy
 
-n + 1 offsets bound n segments: segment i has the numbers from position offsets[i], from 0, up to offsets[i + 1]. \
-Each result is that of a fold of the segment alone, bit for bit. Lengths must add up to the number of numbers; \
-numbers before the first offset and behind the last are in no segment. Numbers and offsets are held in memory.";
+n + 1 offsets bound n segments: segment i has the numbers from position offsets[i], from 0, up to \
+offsets[i + 1]. Each result is that of a fold of the segment alone, bit for bit. Lengths must add \
+up to the number of numbers; numbers before the first offset and behind the last are in no \
+segment. Numbers and offsets are held in memory.";
 
 pub(crate) const GROUP_HELP: &str = "\
 Examples:
-  warpfold sort --by year sales.csv -o sorted.csv
-  warpfold group --by year sorted.csv
+  warpfold group --by city sales.csv
+  warpfold group --by year sales.csv -o years.csv
   warpfold group --by state --runs log.csv                   each run of equal neighbours
 
-Keys are numbers. There is a row for each key: the key, `count`, and of each other column its `_sum`, `_mean`, `_min` and `_max`. Keys must be \
-sorted, in either direction, unless --runs takes them as they stand. Every NaN is one key. The rows are held in memory.";
+There is a row for each key: the key, `count`, and of each other column of numbers its `_sum`, \
+`_mean`, `_min` and `_max`. Keys are numbers or words, in any order. They come out ascending, \
+words by their bytes; keys that descend stay so. --runs takes keys as they stand. Every NaN is one \
+key. The rows are held in memory.";
 
 pub(crate) const DECODE_HELP: &str = "\
 Examples:
@@ -199,11 +204,11 @@ Examples:
   warpfold scan --reverse data.npy -o left.npy   what is left from each number on
 
 Each number is folded in: the first output is the first input, as in numpy.cumsum, and no output \
-is made up. With --exclusive each output is the fold of all numbers before: for lengths, where each \
-piece begins. With --reverse the last number comes first: the results are those of the reversed \
-numbers, in reverse. What does not fit 64 MiB waits in temporary files in TMPDIR then. \
-An array of several axes is scanned as one row, and keeps its shape. The columns of a \
-table are scanned each by itself.
+is made up. With --exclusive each output is the fold of all numbers before: for lengths, where \
+each piece begins. With --reverse the last number comes first: the results are those of the \
+reversed numbers, in reverse. What does not fit 64 MiB waits in temporary files in TMPDIR then. An \
+array of several axes is scanned as one row, and keeps its shape. The columns of a table are \
+scanned each by itself.
 
 ",
     sums!(),
@@ -228,8 +233,8 @@ Examples:
 
 Give a lower bound, an upper bound, or both; or one of the other conditions. VALUE may be any \
 number: integers are compared with it exactly, floats with the nearest number of their type. A NaN \
-satisfies --ne and --nan only. Of a table of several columns the rows are kept in which all numbers \
-satisfy the condition. The result of an array has one axis, also of one of several.
+satisfies --ne and --nan only. Of a table of several columns the rows are kept in which all \
+numbers satisfy the condition. The result of an array has one axis, also of one of several.
 
 ",
     formats!(),
@@ -250,11 +255,13 @@ Examples:
   warpfold sort --descending data.npy -o sorted.npy
   warpfold sort --memory 4G --dtype u64 keys.bin -o sorted.bin
 
-The rows of a table move whole: they consist of the columns that are read, which are all or those of \
---column. Equal rows stay in their order, also with --descending. NaN comes after all numbers, or \
-before them with --descending: --order says otherwise. The result has one axis, also of an array of \
-several. --memory is kept to, but for some pieces of 262,144 rows. The temporary file lies in \
-TMPDIR. It has no name, so nothing is left of it, however the program ends.
+The rows of a table move whole: they consist of the columns that are read, which are all or those \
+of --column. Equal rows stay in their order, also with --descending. NaN comes after all numbers, \
+or before them with --descending: --order says otherwise. The result has one axis, also of an \
+array of several. --by a column of words sorts by their bytes, as LC_ALL=C sort does; all rows \
+must fit --memory then. Other columns of words are left out. --memory is kept to, but for some \
+pieces of 262,144 rows. The temporary file lies in TMPDIR. It has no name, so nothing is left of \
+it, however the program ends.
 
 ",
     formats!(),
@@ -274,10 +281,10 @@ Examples:
   warpfold top -k 5 --by price sales.csv
   warpfold top --bottom --positions data.npy
 
-The rows come out sorted, the first of them being the greatest or with --bottom the least. Of equal \
-rows those that stand first are kept and come first. NaN is the greatest, unless --order says \
-otherwise. If there are fewer rows, all come out. The input may be of any length: memory holds the \
-rows that are kept, and some pieces.
+The rows come out sorted, the first of them being the greatest or with --bottom the least. Of \
+equal rows those that stand first are kept and come first. NaN is the greatest, unless --order \
+says otherwise. If there are fewer rows, all come out. The input may be of any length: memory \
+holds the rows that are kept, and some pieces.
 
 ",
     formats!(),
@@ -298,8 +305,9 @@ Examples:
   warpfold unique --sort --count data.npy --output-format text
 
 Only neighbours are compared, and a NaN equals nothing. With --sort each number comes once, and so \
-does NaN; memory holds the different ones. -0 equals 0. The result has one axis, also of an array of several. Files of counts and of \
-starts have the format of their ending, or else that of the output.
+does NaN; memory holds the different ones. -0 equals 0. The result has one axis, also of an array \
+of several. Files of counts and of starts have the format of their ending, or else that of the \
+output.
 
 ",
     formats!(),
@@ -322,16 +330,17 @@ Examples:
   warpfold histogram --bincount --dtype u8 picture.raw -o counts.npy
   warpfold histogram data.npy --svg chart.svg
 
-A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all bins \
-are not counted, nor are NaNs. The counts are those of numpy.histogram and numpy.bincount, for an \
-array of the same type; but integers beyond 2^53 are compared with edges exactly, where NumPy \
-rounds both to f64. Halves are counted as f32. --bincount counts every number, so a negative one is \
-an error; --bins is its least number of bins. --edges takes a file in any format of an input.
+A bin has its lower edge, and not its upper one; the last bin has both. Numbers outside of all \
+bins are not counted, nor are NaNs. The counts are those of numpy.histogram and numpy.bincount, \
+for an array of the same type; but integers beyond 2^53 are compared with edges exactly, where \
+NumPy rounds both to f64. Halves are counted as f32. --bincount counts every number, so a negative \
+one is an error; --bins is its least number of bins. --edges takes a file in any format of an \
+input.
 
-On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, its \
-upper edge and the count, or with --bincount the value and the count, with commas between them. npy \
-and raw have the counts alone, as u64; JSON has edges and counts. Each column of a table has bins of \
-its own, and its name before each line.
+On a terminal the counts are drawn as bars. Other text has a line for each bin: its lower edge, \
+its upper edge and the count, or with --bincount the value and the count, with commas between \
+them. npy and raw have the counts alone, as u64; JSON has edges and counts. Each column of a table \
+has bins of its own, and its name before each line.
 
 ",
     formats!(),
@@ -366,7 +375,8 @@ A column for each column of a table, and for each other file; a line for each st
   std      the standard deviation, in f64: squared deviations over n, with --sample over n - 1
   q0.5     with --quantiles: as numpy.quantile has it; NaN if there is a NaN
 With --axis there is a line for each lane along the axis, which begins with its place in the other \
-axes; the array is held in memory. What nothing has is `-`, and null in JSON. Positions in an array of several axes count in C order.
+axes; the array is held in memory. What nothing has is `-`, and null in JSON. Positions in an \
+array of several axes count in C order.
 
 ",
     formats!()

@@ -40,7 +40,7 @@ fn text_that_is_no_number() {
         Case {
             line,
             file: "x.txt",
-            bytes: b"1\n2 9223372036854775808\n",
+            bytes: b"-1\n2 9223372036854775808\n",
             message: &[
                 "x.txt: line 2, column 3:",
                 "out of the range of i64",

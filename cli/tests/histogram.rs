@@ -73,9 +73,14 @@ fn a_comma_before_fractions_separates_no_edges() {
         );
     }
     // Edges in a file have the comma of the data.
-    let folder = folder(&[("e.csv", b"0,5\n20,25\n" as &[u8])]);
-    let counts = pass_in(folder.path(), &format!("{line} e.csv"), b"5\n");
+    let folder = folder(&[
+        ("e.txt", b"0,5\n20,25\n" as &[u8]),
+        ("e.csv", b"0,5\n20,25\n"),
+    ]);
+    let counts = pass_in(folder.path(), &format!("{line} e.txt"), b"5\n");
     assert_eq!(counts, b"0.5,20.25,1\n");
+    let error = fail_in(folder.path(), &format!("{line} e.csv"), b"5\n");
+    assert!(error.contains("mend this file"), "{error}");
 }
 
 /// NumPy raises, too.

@@ -163,6 +163,18 @@ fn integers_that_are_rounded_are_told_of() {
     ] {
         pass(&format!("reduce --dtype {dtype}"), text);
     }
+    let (_, warning) = noted("reduce -q --init 9007199254740993", "1.5 2");
+    assert!(
+        warning.contains("--init: 9007199254740993 is beyond 2^53"),
+        "{warning}"
+    );
+    for (init, text) in [
+        ("9007199254740993", "1 2"),
+        ("9007199254740994", "1.5"),
+        ("1e300", "1.5"),
+    ] {
+        pass(&format!("reduce --init {init}"), text);
+    }
     let late = format!("{}0.5\n", "9007199254740993\n".repeat(1 << 20));
     let error = fail_in(Path::new("."), "reduce", late.as_bytes());
     assert!(

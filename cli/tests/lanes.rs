@@ -238,8 +238,6 @@ fn columns_and_missing_numbers_do_not_move_others() {
     assert!(error.contains("numbers are missing"), "{error}");
 }
 
-const SALES: &[u8] = b"city,price,count\nA,1,2\n";
-
 #[test]
 fn rows_are_grouped_by_sorted_keys() {
     let rows = b"key,price,pieces\n1,0.5,3\n1,1.5,4\n2,9,-1\n4,2,7\n4,4,8\n4,6,9\n";
@@ -259,27 +257,18 @@ fn rows_are_grouped_by_sorted_keys() {
 }
 
 #[test]
-fn keys_that_are_not_sorted_are_refused_or_grouped_by_runs() {
-    let folder = folder(&[("x.csv", b"k,v\n3,1\n3,2\n1,3\n3,4\n"), ("s.csv", SALES)]);
+fn keys_are_grouped_in_any_order_or_by_runs() {
+    let folder = folder(&[("x.csv", b"k,v\n3,1\n3,2\n1,3\n3,4\n")]);
     let at = folder.path();
-    let error = fail_in(at, "group --by k x.csv", b"");
-    assert!(error.contains("row 4, from 1, k is 3 after 1"), "{error}");
-    assert!(
-        error.contains(
-            "warpfold sort --by k FILE -o sorted.csv && warpfold group --by k sorted.csv"
-        ) && error.contains("--runs"),
-        "{error}"
-    );
+    let grouped = "k,count,v_sum,v_mean,v_min,v_max\n1,1,3,3.0,3,3\n3,3,7,2.3333333333333335,1,4\n";
+    assert_eq!(text(at, "group --by k x.csv"), grouped);
     pass_in(at, "sort --by k x.csv -o sorted.csv", b"");
-    assert_eq!(
-        text(at, "group --by k sorted.csv"),
-        "k,count,v_sum,v_mean,v_min,v_max\n1,1,3,3.0,3,3\n3,3,7,2.3333333333333335,1,4\n"
-    );
+    assert_eq!(text(at, "group --by k sorted.csv"), grouped);
     assert_eq!(
         text(at, "group --by k --runs x.csv"),
         "k,count,v_sum,v_mean,v_min,v_max\n3,2,3,1.5,1,2\n1,1,3,3.0,3,3\n3,1,4,4.0,4,4\n"
     );
-    // Descending keys are sorted, too.
+    // Descending keys stay so.
     let sorted = pass_in(at, "sort -r --by k x.csv", b"");
     let grouped = String::from_utf8(pass_in(at, "group --by k --delimiter ,", &sorted)).unwrap();
     assert!(
@@ -291,6 +280,116 @@ fn keys_that_are_not_sorted_are_refused_or_grouped_by_runs() {
         error.contains("no such column") && error.contains("k, v"),
         "{error}"
     );
+}
+
+/// Words are keys by their bytes, and what they group is what numbers in their place would.
+#[test]
+fn words_are_keys() {
+    let folder = folder(&[
+        (
+            "x.csv",
+            b"city,v\nRome,1\nOslo,2\n\"Rome\",3\nBern,4\n" as &[u8],
+        ),
+        (
+            "two.tsv",
+            "who\tday\tv\nb\t2024-01-02\t1\na\t2023-05-06\t2\nb\t2023-05-06\t3\n".as_bytes(),
+        ),
+        ("w.txt", b"name x\nbob 2\nann 1\nbob 3\n"),
+        (
+            "quoted.csv",
+            b"k,v\n\"a,b\",1\n\"say \"\"c\"\"\",2\n#1,5\n\"#1\",3\n",
+        ),
+        ("mixed.csv", b"k,v\nA1,1\n5,2\nB,3\n"),
+        ("gap.csv", b"k,v\nb,1\n,2\nb,3\na,4\n"),
+    ]);
+    let at = folder.path();
+    assert_eq!(
+        text(at, "group --by city x.csv"),
+        "city,count,v_sum,v_mean,v_min,v_max\nBern,1,4,4.0,4,4\nOslo,1,2,2.0,2,2\nRome,2,4,2.0,1,3\n"
+    );
+    assert_eq!(
+        text(at, "group --by city --runs x.csv"),
+        "city,count,v_sum,v_mean,v_min,v_max\nRome,1,1,1.0,1,1\nOslo,1,2,2.0,2,2\nRome,1,3,3.0,3,3\n\
+         Bern,1,4,4.0,4,4\n"
+    );
+    assert_eq!(
+        text(at, "group --by 1 --column 1 x.csv"),
+        "city,count\nBern,1\nOslo,1\nRome,2\n"
+    );
+    assert_eq!(
+        text(at, "sort --by city:desc x.csv"),
+        "city,v\nRome,1\nRome,3\nOslo,2\nBern,4\n"
+    );
+    assert_eq!(
+        text(at, "top -k 2 --by city --bottom x.csv"),
+        "city,v\nBern,4\nOslo,2\n"
+    );
+    assert_eq!(
+        text(at, "sort --by day --by who two.tsv"),
+        "who\tday\tv\na\t2023-05-06\t2\nb\t2023-05-06\t3\nb\t2024-01-02\t1\n"
+    );
+    assert_eq!(
+        text(at, "group --by name w.txt"),
+        "name count x_sum x_mean x_min x_max\nann 1 1 1.0 1 1\nbob 2 5 2.5 2 3\n"
+    );
+    assert_eq!(
+        text(at, "group --by city --json x.csv").lines().next(),
+        Some(
+            "{\"columns\":[\"city\",\"count\",\"v_sum\",\"v_mean\",\"v_min\",\"v_max\"],\
+             \"dtypes\":[\"str\",\"u64\",\"i64\",\"f64\",\"i64\",\"i64\"],\
+             \"rows\":[[\"Bern\",1,4,4.0,4,4],[\"Oslo\",1,2,2.0,2,2],[\"Rome\",2,4,2.0,1,3]]}"
+        )
+    );
+    // What is written reads back as the same words.
+    let line = "sort --no-comments --by k quoted.csv";
+    let sorted = text(at, line);
+    assert_eq!(
+        sorted,
+        "k,v\n\"#1\",5\n\"#1\",3\n\"a,b\",1\n\"say \"\"c\"\"\",2\n"
+    );
+    std::fs::write(at.join("again.csv"), &sorted).unwrap();
+    assert_eq!(text(at, "sort --by k again.csv"), sorted);
+    // Numbers among words are words, which is told; words among numbers are a mistake.
+    let output = run_in(at, "sort --by k mixed.csv", b"");
+    assert_eq!(output.stdout, b"k,v\n5,2\nA1,1\nB,3\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("are words as well"));
+    let error = fail_in(at, "sort --by k --delimiter ,", b"k,v\n1,1\n2,2\nx,3\n");
+    assert!(
+        error.contains("line 4, field 1: `x` is not a number"),
+        "{error}"
+    );
+    let error = fail_in(at, "group --by k gap.csv", b"");
+    assert!(error.contains("line 3, field 1"), "{error}");
+    let output = run_in(at, "group -q --missing skip --by k gap.csv", b"");
+    assert_eq!(
+        output.stdout,
+        b"k,count,v_sum,v_mean,v_min,v_max\nb,2,4,2.0,1,3\na,1,4,4.0,4,4\n"
+    );
+    let error = fail_in(at, "sort --by city x.csv -o y.npy", b"");
+    assert!(error.contains("column city holds words"), "{error}");
+    let latin = fail_in(at, "sort --by k --delimiter ,", b"k,v\nb\xe9,1\n");
+    assert!(latin.contains("this is no UTF-8"), "{latin}");
+}
+
+/// Words keep their order over many pieces, and what does not fit the memory is no silent disorder.
+#[test]
+fn words_are_keys_of_long_tables() {
+    let rows: Vec<String> = (0..300_000_u32)
+        .map(|row| format!("w{},1\n", row % 7))
+        .collect();
+    let folder = folder(&[("x.csv", format!("k,v\n{}", rows.concat()).as_bytes())]);
+    let at = folder.path();
+    let grouped = text(at, "group --by k x.csv");
+    assert_eq!(grouped.lines().count(), 8);
+    assert!(grouped.contains("\nw0,42858,42858,1.0,1,1\n"), "{grouped}");
+    assert!(text(at, "top -k 1 --by k --bottom x.csv").ends_with("\nw0,1\n"));
+    let long = rows.concat().repeat(2);
+    let error = fail_in(
+        at,
+        "sort --by 1 --no-header --delimiter , --memory 1",
+        long.as_bytes(),
+    );
+    assert!(error.contains("sorted by words do not fit"), "{error}");
 }
 
 #[test]

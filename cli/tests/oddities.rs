@@ -107,6 +107,7 @@ fn almost_numbers_have_remedies_of_their_own() {
         ("0x1F", "hexadecimal"),
         ("\u{2013}5", "a dash"),
         ("yes", "a truth value"),
+        ("\u{201c}5\u{201d}", "quotes are none here"),
         ("2024-01-31", "a date or a time"),
         ("12:30", "a date or a time"),
         ("1/2", "mend it"),
@@ -146,6 +147,22 @@ fn almost_numbers_have_remedies_of_their_own() {
     }
 }
 
+#[test]
+fn almost_numbers_and_truth_values_may_be_names() {
+    for text in [
+        "25%,50%\n5,6\n",
+        "<5,>5\n5,6\n",
+        "FALSE,TRUE\n5,6\n",
+        "x,true\n1,6\n2,6\n",
+    ] {
+        let error = fail("stats --delimiter ,", text);
+        assert!(error.contains("--header"), "{text:?}: {error}");
+        let sum = pass("reduce --column 1 --header --delimiter ,", text);
+        assert!(["3", "5"].contains(&sum.as_str()), "{text:?}: {sum}");
+    }
+    assert_eq!(pass("reduce --delimiter ,", "TRUE,1\nFALSE,2\n"), "4");
+}
+
 /// A column of numbers with something beside them is no column of labels.
 #[test]
 fn no_column_of_quantities_is_left_out() {
@@ -159,6 +176,9 @@ fn no_column_of_quantities_is_left_out() {
         ["(5)", "(6)", "7"],
         ["<0.1", "<0.2", "5"],
         ["12 km/h", "13 km/h", "14 km/h"],
+        ["'5'", "'6'", "'7'"],
+        ["\u{201c}5\u{201d}", "\u{201c}6\u{201d}", "7"],
+        ["5 # five", "6 # six", "7"],
     ] {
         let rows: Vec<_> = words.iter().map(|word| format!("1,{word}\n")).collect();
         let text = format!("n,p\n{}", rows.concat());

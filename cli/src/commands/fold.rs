@@ -207,7 +207,7 @@ fn open_on(
     let (wanted, wrapping) = (arguments.accumulate, arguments.wrapping);
     let choose = |dtype| Accumulation::choose(arguments.op, dtype, wanted, wrapping);
     let written = |dtype| Ok(choose(dtype)?.dtype);
-    let job = Job::open_on(devices, &arguments.files, format, gaps, written)?;
+    let job = Job::open_on(devices, &arguments.files, format, gaps, &[], written)?;
     let accumulations = job.columns.dtypes().into_iter().map(choose);
     let accumulations = accumulations.collect::<Result<_>>()?;
     Ok((job, accumulations))
@@ -304,7 +304,21 @@ impl<'a> Start<'a> {
     }
 
     pub(super) fn parse_init<C: Number>(&self) -> Result<Option<C>> {
-        parse_init(self.init, self.op, self.accumulation.dtype, self.elements)
+        let dtype = self.accumulation.dtype;
+        let value: Option<C> = parse_init(self.init, self.op, dtype, self.elements)?;
+        let given = self
+            .init
+            .and_then(|init| Bound::parse(init).ok()?.integer());
+        if let (Some(value), Some(given)) = (value, given)
+            && dtype.is_float()
+            && value.to_integer() != given
+        {
+            logger::insist(format!(
+                "--init: {given} is beyond 2^{}, and rounded to {dtype}",
+                dtype.exact_bits()
+            ));
+        }
+        Ok(value)
     }
 
     /// On all devices of a group, if there is one.

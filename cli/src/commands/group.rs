@@ -2,21 +2,22 @@
 
 use super::fold::Start;
 use super::lanes::Lanes;
-use super::rows::{append, check_by, count, place_of};
+use super::rows::{append, check_by, count, place_of, ranked};
 use super::{Job, Results};
 use crate::accumulate::Accumulation;
 use crate::args::GroupArguments;
 use crate::columns::Column;
 use crate::exact;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::number::{DType, Number, Operator, with_number};
-use crate::text::{Gaps, Values, in_shell};
+use crate::text::{Gaps, Values};
 use warpfold::{Device, Order};
 
-/// Writes a row for each run of equal keys: the key, how many rows there are, and of each other
-/// column the sum, the mean, the least and the greatest number.
+/// Writes a row for each key: the key, how many rows there are, and of each other column the sum,
+/// the mean, the least and the greatest number. Keys that are not sorted come out ascending.
 pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
-    let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
+    let by = std::slice::from_ref(&arguments.by);
+    let job = Job::open(&arguments.files, None, Some(Gaps::Together), by, Ok)?;
     let columns = job.columns.columns.clone();
     check_by(&arguments.by, &arguments.files.input, &job.columns)?;
     let key = place_of(&arguments.by, &columns)?;
@@ -26,27 +27,17 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     for piece in job.columns.pieces(types) {
         append(&mut rows, piece?);
     }
-    let sorted = || {
-        let by = match arguments
-            .by
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric())
-        {
-            true => arguments.by.clone(),
-            false => in_shell(&arguments.by),
-        };
-        // A name that keeps columns apart.
-        let file = match delimiter {
-            None => "sorted.txt",
-            Some(b'\t') => "sorted.tsv",
-            Some(_) => "sorted.csv",
-        };
-        format!(
-            "sort them first: warpfold sort --by {by} FILE -o {file} && warpfold group --by {by} \
-             {file}; or give --runs for each run of equal keys"
-        )
-    };
-    let starts = starts(&name, &arguments.by, &rows[key], arguments.runs, sorted)?;
+    let mut keys = ranked(rows[key].clone(), columns[key].words.as_ref());
+    if !arguments.runs && !is_sorted(&keys) {
+        let places: Vec<usize> = with_number!(keys.dtype(), T => {
+            let keys = job.device.upload_vec(keys.clone().into_vec::<T>())?;
+            let places = job.device.argsort(&keys, Order::ascending())?.into_vec()?;
+            places.into_iter().map(|place| place as usize).collect()
+        });
+        keys = keys.gather(&places);
+        rows = rows.iter().map(|values| values.gather(&places)).collect();
+    }
+    let starts = starts(&keys);
     let mut offsets: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
     offsets.push(count(&rows) as u64);
     let counts: Vec<u64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -54,10 +45,14 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
         name: Some(name),
         number: 0,
         dtype,
+        words: None,
         is_made: true,
     };
     let mut written = vec![
-        named(columns[key].title(), columns[key].dtype),
+        Column {
+            words: columns[key].words.clone(),
+            ..named(columns[key].title(), columns[key].dtype)
+        },
         named("count".into(), DType::U64),
     ];
     let mut results = vec![rows[key].gather(&starts), Values::from(counts.clone())];
@@ -86,39 +81,25 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     output.finish()
 }
 
-/// Where runs of equal keys start. Unless runs are asked for, keys must be sorted, so that each has
-/// one run.
-fn starts(
-    name: &str,
-    by: &str,
-    keys: &Values,
-    runs: bool,
-    remedy: impl Fn() -> String,
-) -> Result<Vec<usize>> {
+/// Whether keys ascend or descend.
+fn is_sorted(keys: &Values) -> bool {
     with_number!(keys.dtype(), T => {
         let keys = keys.clone().into_vec::<T>();
-        let order = Order::ascending();
-        let mut starts = Vec::from_iter((!keys.is_empty()).then_some(0));
-        let mut direction = None;
-        for (row, pair) in keys.windows(2).enumerate() {
-            let way = order.compare(pair[0], pair[1]);
-            if way.is_eq() {
-                continue;
-            }
-            starts.push(row + 1);
-            if *direction.get_or_insert(way) != way && !runs {
-                let [before, after] = [pair[0], pair[1]].map(|key| key.to_value().text());
-                return Err(Failure::with_remedy(
-                    name,
-                    format_args!(
-                        "the keys are not sorted: in row {}, from 1, {by} is {after} after {before}",
-                        row + 2
-                    ),
-                    remedy(),
-                ));
-            }
-        }
-        Ok(starts)
+        let ways = keys.windows(2).map(|pair| Order::ascending().compare(pair[0], pair[1]));
+        let mut ways = ways.filter(|way| way.is_ne());
+        let first = ways.next();
+        ways.all(|way| Some(way) == first)
+    })
+}
+
+/// Where runs of equal keys start.
+fn starts(keys: &Values) -> Vec<usize> {
+    with_number!(keys.dtype(), T => {
+        let keys = keys.clone().into_vec::<T>();
+        let first = Vec::from_iter((!keys.is_empty()).then_some(0));
+        let pairs = keys.windows(2).enumerate();
+        let others = pairs.filter(|(_, pair)| Order::ascending().compare(pair[0], pair[1]).is_ne());
+        first.into_iter().chain(others.map(|(row, _)| row + 1)).collect()
     })
 }
 

@@ -464,7 +464,7 @@ fn read_beside_data(file: &Path, what: &str) -> Result<Vec<u64>> {
 /// Writes each number as often as its count says.
 pub(super) fn decode(arguments: &DecodeArguments) -> Result<()> {
     let counts = read_whole_numbers(&arguments.counts, "counts", arguments.files.file.as_deref())?;
-    let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
+    let job = Job::open(&arguments.files, None, Some(Gaps::Together), &[], Ok)?;
     job.output.refuse_inputs([Some(&*arguments.counts)])?;
     let column = job.columns.columns[0].clone();
     let (name, times) = (job.columns.name.clone(), job.columns.times.clone());

@@ -133,15 +133,17 @@ struct Job {
 
 impl Job {
     /// The output has the default format, or else that of the input, unless the user says
-    /// otherwise. `check` says whether the command can work on a type, and which one it gives.
+    /// otherwise. Columns that `keys` call may hold words. `check` says whether the command can
+    /// work on a type, and which one it gives.
     fn open(
         files: &FileArguments,
         default_format: Option<OutputFormat>,
         gaps: Option<Gaps>,
+        keys: &[String],
         check: impl Fn(DType) -> Result<DType>,
     ) -> Result<Job> {
         let device = choose_device(files.input.device.as_deref())?;
-        Job::open_on((device, None), files, default_format, gaps, check)
+        Job::open_on((device, None), files, default_format, gaps, keys, check)
     }
 
     /// The same, on devices that were chosen.
@@ -150,10 +152,11 @@ impl Job {
         files: &FileArguments,
         default_format: Option<OutputFormat>,
         gaps: Option<Gaps>,
+        keys: &[String],
         check: impl Fn(DType) -> Result<DType>,
     ) -> Result<Job> {
         let output = Output::open(files.output.as_deref())?;
-        let columns = Columns::open(files.file.as_deref(), &files.input, gaps)?;
+        let columns = Columns::open(files.file.as_deref(), &files.input, gaps, keys)?;
         let usual = default_format.unwrap_or(columns.format.into());
         let output_format = files
             .output_format
@@ -211,7 +214,9 @@ impl Results {
         shape: Option<Vec<usize>>,
     ) -> Result<Results> {
         Ok(match columns {
-            [column] => Results::One(Writer::new(output, format, column.dtype, shape)),
+            [column] if column.words.is_none() => {
+                Results::One(Writer::new(output, format, column.dtype, shape))
+            }
             columns => {
                 let separator = delimiter.unwrap_or(b' ');
                 Results::Table(TableWriter::new(output, format, columns, separator)?)

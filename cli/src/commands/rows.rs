@@ -4,14 +4,23 @@ use crate::args::{Format, InputArguments};
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result};
 use crate::number::{Number, with_number};
-use crate::text::{self, Values};
+use crate::text::{self, Values, Words};
 use std::cmp::Ordering;
 use warpfold::codegen::kernels::Bits;
 use warpfold::{Device, Order, Sortable};
 
-/// The columns that rows are sorted by, the first one first, each with its order.
+/// The columns that rows are sorted by, the first one first.
 #[derive(Debug, Clone)]
-pub(super) struct Keys(Vec<(usize, Order)>);
+pub(super) struct Keys(Vec<Key>);
+
+/// A column that rows are sorted by.
+#[derive(Debug, Clone)]
+struct Key {
+    column: usize,
+    order: Order,
+    /// Its words, if it holds words. They are in the order of their bytes.
+    words: Option<Words>,
+}
 
 impl Keys {
     /// The columns that `--by` names, or else all of them. A name may end in `:asc` or `:desc`.
@@ -32,16 +41,24 @@ impl Keys {
         if by.is_empty() {
             return Ok(Keys(
                 (0..columns.len())
-                    .map(|place| (place, order(descending)))
+                    .map(|column| Key {
+                        column,
+                        order: order(descending),
+                        words: None,
+                    })
                     .collect(),
             ));
         }
         let named = Named::of(columns);
         let keys = by.iter().map(|text| {
-            let (place, ending) = named.key(text, &[":asc", ":desc"])?;
-            Ok(match ending {
-                "" => (place, order(descending)),
-                ending => (place, order(ending == ":desc")),
+            let (column, ending) = named.key(text, &[":asc", ":desc"])?;
+            Ok(Key {
+                column,
+                order: match ending {
+                    "" => order(descending),
+                    ending => order(ending == ":desc"),
+                },
+                words: columns[column].words.clone(),
             })
         });
         Ok(Keys(keys.collect::<Result<_>>()?))
@@ -50,7 +67,7 @@ impl Keys {
     /// The order of the only key, if there is one alone, and whether the greatest come first.
     pub(super) fn order_of_one(&self) -> Option<(Order, bool)> {
         match self.0[..] {
-            [(_, order)] => Some((order, order.compare(1, 0).is_lt())),
+            [Key { order, .. }] => Some((order, order.compare(1, 0).is_lt())),
             _ => None,
         }
     }
@@ -63,14 +80,20 @@ impl Keys {
     pub(super) fn places(&self, device: &Device, rows: &[Values]) -> Result<Vec<usize>> {
         let mut places: Option<Vec<usize>> = None;
         // From the last key to the first: each sort keeps the order of the one before.
-        for &(column, order) in self.0.iter().rev() {
+        for Key {
+            column,
+            order,
+            words,
+        } in self.0.iter().rev()
+        {
             let key = match &places {
-                None => rows[column].clone(),
-                Some(places) => rows[column].gather(places),
+                None => rows[*column].clone(),
+                Some(places) => rows[*column].gather(places),
             };
+            let key = ranked(key, words.as_ref());
             let found = with_number!(key.dtype(), T => {
                 let key = device.upload_vec(key.into_vec::<T>())?;
-                device.argsort(&key, order)?.into_vec()?
+                device.argsort(&key, *order)?.into_vec()?
             });
             let found = found.into_iter().map(|place| place as usize);
             places = Some(match places {
@@ -83,7 +106,15 @@ impl Keys {
 
     /// The rows in the order of the keys.
     pub(super) fn sort(&self, device: &Device, rows: Vec<Values>) -> Result<Vec<Values>> {
-        if let ([values], &[(_, order)]) = (&rows[..], &self.0[..]) {
+        if let (
+            [values],
+            &[
+                Key {
+                    order, words: None, ..
+                },
+            ],
+        ) = (&rows[..], &self.0[..])
+        {
             return with_number!(values.dtype(), T => {
                 let mut values = device.upload_vec(values.clone().into_vec::<T>())?;
                 drop(rows);
@@ -98,16 +129,36 @@ impl Keys {
             .collect())
     }
 
+    /// Fails if a key holds words: what goes through a file is merged by numbers.
+    pub(super) fn check_codes(&self) -> Result<()> {
+        match self.0.iter().any(|key| key.words.is_some()) {
+            false => Ok(()),
+            true => Err(Failure::with_remedy(
+                "--memory",
+                "rows that are sorted by words do not fit it",
+                "give more, such as --memory 16G; or --by a column of numbers",
+            )),
+        }
+    }
+
     /// For each row the ranks of its keys: integers that grow as the order says.
     pub(super) fn ranks(&self, rows: &[Values]) -> Vec<Vec<u64>> {
-        let ranks = self.0.iter().map(|&(column, order)| {
-            with_number!(rows[column].dtype(), T => {
-                let map = <T as Sortable>::key_map(order);
-                let values = rows[column].clone().into_vec::<T>();
+        let ranks = self.0.iter().map(|key| {
+            with_number!(rows[key.column].dtype(), T => {
+                let map = <T as Sortable>::key_map(key.order);
+                let values = rows[key.column].clone().into_vec::<T>();
                 values.into_iter().map(|value| map.rank(value).wide() as u64).collect()
             })
         });
         ranks.collect()
+    }
+}
+
+/// The numbers that stand for the words of a column in their order, or else its own.
+pub(super) fn ranked(values: Values, words: Option<&Words>) -> Values {
+    match words {
+        Some(words) => words.ranks(&values.into_vec::<u64>()).into(),
+        None => values,
     }
 }
 

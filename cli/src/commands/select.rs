@@ -14,7 +14,7 @@ use warpfold::Device;
 /// numbers do.
 pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool) -> Result<()> {
     let written = |dtype| if positions { DType::U64 } else { dtype };
-    let job = Job::open(files, None, Some(Gaps::Together), |dtype| {
+    let job = Job::open(files, None, Some(Gaps::Together), &[], |dtype| {
         Ok(written(dtype))
     })?;
     let types = job.columns.dtypes();

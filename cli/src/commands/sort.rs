@@ -14,9 +14,9 @@ use warpfold::bytemuck;
 /// Sorts numbers, or the rows of a table by some columns. What does not fit the memory that the
 /// user grants is sorted in runs, which a temporary file holds until they are merged.
 pub(super) fn run(arguments: &SortArguments) -> Result<()> {
-    let job = Job::open(&arguments.files, None, Some(Gaps::Together), Ok)?;
-    let columns = job.columns.columns.clone();
     let by = &arguments.by;
+    let job = Job::open(&arguments.files, None, Some(Gaps::Together), &by.by, Ok)?;
+    let columns = job.columns.columns.clone();
     if let Some(first) = by.by.first() {
         check_by(first, &arguments.files.input, &job.columns)?;
     }
@@ -32,6 +32,7 @@ pub(super) fn run(arguments: &SortArguments) -> Result<()> {
     for piece in job.columns.pieces(types.clone()) {
         append(&mut held, piece?);
         if count(&held) >= most {
+            keys.check_codes()?;
             let sorted = keys.sort(device, take(&mut held))?;
             runs.add(&sorted, &keys.ranks(&sorted))?;
         }

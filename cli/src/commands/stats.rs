@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
     };
     let mut all = Vec::new();
     for file in &files {
-        let input = Columns::open(*file, &arguments.input, Some(Gaps::Apart))?;
+        let input = Columns::open(*file, &arguments.input, Some(Gaps::Apart), &[])?;
         let (columns, is_text) = (input.columns.clone(), input.format == Format::Text);
         let file = file.map_or_else(|| input.name.clone(), |file| file.display().to_string());
         let unit = input.times.as_ref().map(ToString::to_string);
@@ -118,7 +118,7 @@ fn along(
             ));
         }
     };
-    let input = Columns::open(file, &arguments.input, None)?;
+    let input = Columns::open(file, &arguments.input, None, &[])?;
     let (mut shape, number) = axis_of(&input, axis, arguments.input.flatten)?;
     let axis = Axis::of(&shape, number)?;
     shape.remove(number);

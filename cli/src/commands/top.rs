@@ -19,11 +19,15 @@ pub(super) fn run(arguments: &TopArguments) -> Result<()> {
             dtype
         }
     };
-    let job = Job::open(&arguments.files, None, Some(Gaps::Together), |dtype| {
-        Ok(written(dtype))
-    })?;
-    let mut columns = job.columns.columns.clone();
     let by = &arguments.by;
+    let job = Job::open(
+        &arguments.files,
+        None,
+        Some(Gaps::Together),
+        &by.by,
+        |dtype| Ok(written(dtype)),
+    )?;
+    let mut columns = job.columns.columns.clone();
     if let Some(first) = by.by.first() {
         check_by(first, &arguments.files.input, &job.columns)?;
     }
@@ -35,6 +39,7 @@ pub(super) fn run(arguments: &TopArguments) -> Result<()> {
         name: Some("position".into()),
         number: columns.len() + 1,
         dtype: DType::U64,
+        words: None,
         is_made: true,
     };
     // Nothing is skipped there, so positions need no care.

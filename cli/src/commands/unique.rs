@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
 }
 
 fn write_all(arguments: &UniqueArguments) -> Result<()> {
-    let job = Job::open(&arguments.files, None, Some(Gaps::Apart), Ok)?;
+    let job = Job::open(&arguments.files, None, Some(Gaps::Apart), &[], Ok)?;
     let numbers = job.columns.into_numbers("unique")?;
     let (device, format, dtype) = (&job.device, job.output_format, numbers.dtype);
     if arguments.count && format.is_binary() {

@@ -7,8 +7,9 @@ use crate::failure::{Failure, Result};
 use crate::npy::{self, Times};
 use crate::number::{DType, Number, TO_F64, with_number};
 use crate::pieces::Places;
-use crate::text::Values;
+use crate::text::{Values, Words};
 use crate::value::Value;
+use std::sync::Arc;
 use warpfold::bytemuck;
 
 /// Text is handed on in pieces of about this size.
@@ -170,8 +171,8 @@ impl Writer {
             }
             match (cell, json) {
                 (Some(at), false) => values.append_text(at, &mut self.text),
-                (Some(at), true) => append_json(values.value(at), &mut self.text),
-                (None, true) => append_json(Value::Nothing, &mut self.text),
+                (Some(at), true) => append_json(&values.value(at), &mut self.text),
+                (None, true) => append_json(&Value::Nothing, &mut self.text),
                 // An empty line would be passed over where it is read.
                 (None, false) => self.text.extend_from_slice(ABSENT),
             }
@@ -197,7 +198,7 @@ impl Writer {
                 self.text.push(b',');
             }
             match json {
-                true => append_json(value.to_value(), &mut self.text),
+                true => append_json(&value.to_value(), &mut self.text),
                 false => value.append_to(&mut self.text),
             }
             if !json {
@@ -220,7 +221,7 @@ impl Writer {
                         self.text.push(b',');
                     }
                     self.text.extend_from_slice(b"{\"value\":");
-                    append_json(value.to_value(), &mut self.text);
+                    append_json(&value.to_value(), &mut self.text);
                     let count = format!(",\"count\":{count}}}");
                     self.text.extend_from_slice(count.as_bytes());
                 }
@@ -288,13 +289,15 @@ pub(crate) struct TableWriter {
     output: Option<Output>,
     json: bool,
     separator: u8,
+    /// The words of each column that holds words, by their codes.
+    words: Vec<Option<Vec<Arc<str>>>>,
     rows: usize,
     text: Vec<u8>,
 }
 
 impl TableWriter {
     /// Begins with the names of columns, if they have any. What separates columns is what the name
-    /// of the output says, or else `separator`.
+    /// of the output says, or else `separator`. All words of the columns must be known.
     pub(crate) fn new(
         output: Output,
         format: OutputFormat,
@@ -307,9 +310,25 @@ impl TableWriter {
             output: None,
             json: format == OutputFormat::Json,
             separator,
+            words: columns
+                .iter()
+                .map(|column| column.words.as_ref().map(Words::list))
+                .collect(),
             rows: 0,
             text: Vec::new(),
         };
+        if let Some(column) = columns.iter().find(|column| column.words.is_some())
+            && format.is_binary()
+        {
+            return Err(Failure::with_remedy(
+                &output.name,
+                format_args!(
+                    "column {} holds words, and here is room for numbers",
+                    column.title()
+                ),
+                "give a name that ends in .csv, .tsv or .json, or --output-format text",
+            ));
+        }
         if format.is_binary() {
             let dtype = columns[0].dtype;
             if let Some(other) = columns.iter().find(|column| column.dtype != dtype) {
@@ -341,7 +360,10 @@ impl TableWriter {
             let titles: Vec<_> = columns.iter().map(Column::title).collect();
             let dtypes: Vec<_> = columns
                 .iter()
-                .map(|column| column.dtype.to_string())
+                .map(|column| match column.words {
+                    Some(_) => "str".to_owned(),
+                    None => column.dtype.to_string(),
+                })
                 .collect();
             let titles = serde_json::to_string(&titles).expect("names have a text");
             let dtypes = serde_json::to_string(&dtypes).expect("names have a text");
@@ -406,9 +428,22 @@ impl TableWriter {
                     Some(cells) => cells[place][row],
                     None => Some(row),
                 };
+                let word = self.words[place].as_ref().zip(at);
+                if let Some((words, at)) = word {
+                    let code = values.value(at);
+                    let word = word_of(code, words);
+                    match self.json {
+                        true => append_json(&word, &mut self.text),
+                        false => {
+                            self.text
+                                .extend_from_slice(quoted(word, self.separator).as_bytes());
+                        }
+                    }
+                    continue;
+                }
                 match (self.json, at) {
-                    (true, Some(at)) => append_json(values.value(at), &mut self.text),
-                    (true, None) => append_json(Value::Nothing, &mut self.text),
+                    (true, Some(at)) => append_json(&values.value(at), &mut self.text),
+                    (true, None) => append_json(&Value::Nothing, &mut self.text),
                     (false, Some(at)) => values.append_text(at, &mut self.text),
                     (false, None) if self.separator == b' ' => self.text.extend_from_slice(ABSENT),
                     (false, None) => {}
@@ -470,13 +505,22 @@ fn spread(name: &str, values: &Values, cells: &[Option<usize>]) -> Result<Values
 /// A name as CSV has it.
 pub(crate) fn quoted(name: &str, separator: u8) -> String {
     let plain = |byte: u8| byte != separator && !b"\"\r\n".contains(&byte);
-    match name.bytes().all(plain) && name.trim() == name && !name.is_empty() {
+    let is_comment = name.starts_with('#');
+    match name.bytes().all(plain) && name.trim() == name && !name.is_empty() && !is_comment {
         true => name.into(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
 
-/// Appends a number as JSON has it.
-fn append_json(value: Value, text: &mut Vec<u8>) {
-    serde_json::to_writer(text, &value).expect("memory can be written");
+/// The word that a code stands for.
+fn word_of(code: Value, words: &[Arc<str>]) -> &str {
+    match code {
+        Value::Integer(code) => &words[code as usize],
+        _ => unreachable!("codes are integers"),
+    }
+}
+
+/// Appends a number or a word as JSON has it.
+fn append_json(value: &impl serde::Serialize, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("memory can be written");
 }

@@ -79,6 +79,8 @@ pub(super) struct Found {
     pub(super) index: usize,
     pub(super) name: Option<String>,
     pub(super) needs: Needs,
+    /// Whether it is a key that holds words.
+    pub(super) has_words: bool,
 }
 
 /// The names of columns, by their index.
@@ -105,6 +107,7 @@ impl Layout {
         lexer: &mut Lexer,
         options: &TextArguments,
         spelling: &Spelling,
+        keys: &[String],
     ) -> Result<Option<Layout>> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let survey = Survey::of(lexer, spelling, &options.columns);
@@ -131,6 +134,7 @@ impl Layout {
             spelling,
             dialect: &lexer.dialect,
             skipped: lexer.skipped.as_deref(),
+            keys,
         };
         planner.layout().map(Some)
     }
@@ -190,6 +194,8 @@ struct Planner<'a> {
     spelling: &'a Spelling,
     dialect: &'a Dialect,
     skipped: Option<&'a [u8]>,
+    /// What the user calls the columns that rows are ordered by.
+    keys: &'a [String],
 }
 
 impl Planner<'_> {
@@ -207,12 +213,17 @@ impl Planner<'_> {
             let name = names.as_ref().and_then(|names| names.names.get(index));
             name.filter(|name| !name.is_empty()).cloned()
         };
+        let known = names.as_ref().map_or(&[][..], |names| &names.names[..]);
+        let has_words = |index| self.is_key_of_words(index, known, fields, has_header);
         let mut left_out = LeftOut::default();
         let indices = if wanted.is_empty() {
             left_out.row_names = fields > 1
                 && names.as_ref().is_some_and(|names| names.of_rows())
                 && (1..fields).any(|index| self.contents(index, has_header).0 > 0);
             let numbers = |index: &usize| {
+                if has_words(*index) {
+                    return true;
+                }
                 if left_out.row_names && *index == 0 {
                     return false;
                 }
@@ -259,12 +270,23 @@ impl Planner<'_> {
             index,
             name: name(index),
             needs: self.needs(index, has_header),
+            has_words: has_words(index),
         });
+        let columns: Vec<Found> = columns.collect();
+        for column in columns.iter().filter(|column| column.has_words) {
+            if self.contents(column.index, has_header).0 > 0 {
+                let title = name(column.index).unwrap_or_else(|| (column.index + 1).to_string());
+                logger::insist(format!(
+                    "{}: column {title} holds words, so the numbers in it are words as well",
+                    self.file
+                ));
+            }
+        }
         Ok(Layout {
             lines_above: survey.lines_above(),
             has_header,
             width,
-            columns: columns.collect(),
+            columns,
             left_out,
         })
     }
@@ -481,15 +503,19 @@ impl Planner<'_> {
         };
         if has_header && !is_shifted && is_doubtful {
             let remedy = "give --row-names if they do; else name all columns in the header";
+            let skip = match survey.lines_above() {
+                Some(lines) => format!(", or give --skip {lines} if the table begins below"),
+                None => String::new(),
+            };
             return Err(Failure::with_remedy(
                 format_args!("{}: line {}", self.file, survey.first_line),
                 "most rows have a field more than this header: they may begin with names of rows",
                 match self.dialect.delimiter == Some(b',') && survey.first.len() == 1 {
                     true => format!(
                         "give --delimiter ';' and --decimal , if a comma stands before fractions, \
-                         or --thousands , if between thousands; {remedy}"
+                         or --thousands , if between thousands; {remedy}{skip}"
                     ),
-                    false => remedy.into(),
+                    false => format!("{remedy}{skip}"),
                 },
             ));
         }
@@ -696,6 +722,29 @@ impl Planner<'_> {
                 },
             },
         )
+    }
+
+    /// Whether rows are ordered by a column that holds words, and fewer numbers.
+    fn is_key_of_words(
+        &self,
+        index: usize,
+        names: &[String],
+        fields: usize,
+        has_header: bool,
+    ) -> bool {
+        let is_meant = |key: &String| {
+            let ends = ["", ":asc", ":desc"].into_iter();
+            let mut texts = ends.filter_map(|end| key.strip_suffix(end));
+            texts.any(|text| {
+                let meanings = Column(text.into()).meanings(names, fields);
+                meanings.contains(&(index..index + 1))
+            })
+        };
+        let first = self.survey.kinds.get(index).filter(|_| !has_header);
+        let below = self.survey.columns.get(index);
+        let words = below.map_or(0, |below| below.words) + usize::from(first == Some(&Kind::Word));
+        let numbers = below.map_or(0, |below| below.numbers);
+        words > numbers && self.keys.iter().any(is_meant)
     }
 
     /// How many numbers a column holds, and how many other words.

@@ -41,10 +41,11 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod values;
+mod words;
 
 pub(crate) use column::Column;
-pub(crate) use rows::in_shell;
 pub(crate) use values::Values;
+pub(crate) use words::Words;
 
 use crate::args::TextArguments;
 use crate::failure::{Failure, Result};
@@ -90,7 +91,7 @@ impl Text {
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
         let mut rows = Rows::open(input, options)?;
-        let needs = match rows.arrange(options, dtype.is_none())? {
+        let needs = match rows.arrange(options, dtype.is_none(), &[])? {
             Arrangement::Columns(columns) => {
                 let needs = columns.iter().map(|column| column.needs);
                 needs.fold(Needs::default(), Needs::and)
@@ -195,26 +196,34 @@ pub(crate) struct TableColumn {
     /// From 1 on.
     pub(crate) number: usize,
     pub(crate) name: Option<String>,
+    /// That of the codes, if it holds words.
     pub(crate) dtype: DType,
+    /// Its words, if it is a key that holds words.
+    pub(crate) words: Option<Words>,
 }
 
 impl Table {
     /// Takes the start of a text apart. Each column has the type that is given, or else that of
-    /// its own numbers, chosen as for a [`Text`].
+    /// its own numbers, chosen as for a [`Text`]. Columns that `keys` call may hold words.
     pub(crate) fn open(
         input: Input,
         options: &TextArguments,
         dtype: Option<DType>,
         gaps: Gaps,
+        keys: &[String],
     ) -> Result<Table> {
         let mut rows = Rows::open(input, options)?;
         let of = |needs: Needs| dtype.unwrap_or(needs.dtype());
-        let columns = match rows.arrange(options, dtype.is_none())? {
+        let columns = match rows.arrange(options, dtype.is_none(), keys)? {
             Arrangement::Columns(columns) => {
                 let columns = columns.into_iter().map(|found| TableColumn {
                     number: found.index + 1,
                     name: found.name,
-                    dtype: of(found.needs),
+                    dtype: match found.has_words {
+                        true => DType::U64,
+                        false => of(found.needs),
+                    },
+                    words: found.has_words.then(Words::default),
                 });
                 columns.collect()
             }
@@ -222,6 +231,7 @@ impl Table {
                 number: 1,
                 name: None,
                 dtype: of(needs),
+                words: None,
             }],
         };
         Ok(Table {
@@ -240,6 +250,11 @@ impl Table {
                 .columns
                 .iter()
                 .map(|column| Values::of(column.dtype))
+                .collect(),
+            words: self
+                .columns
+                .iter()
+                .map(|column| column.words.clone())
                 .collect(),
             // Each word that has no place is a row of its own.
             is_flat: self.rows.is_flat(),
@@ -280,6 +295,8 @@ impl Table {
 /// The columns of up to so many rows.
 struct Chunk {
     values: Vec<Values>,
+    /// The words of each column that holds words.
+    words: Vec<Option<Words>>,
     is_flat: bool,
     together: bool,
     /// The rows that each column lacks.
@@ -304,7 +321,10 @@ impl Sink for Chunk {
 
     #[inline]
     fn take(&mut self, lane: usize, field: &[u8], spelling: &Spelling) -> Result<bool, Bad> {
-        let there = self.values[lane].push(field, spelling)?;
+        let there = match &self.words[lane] {
+            Some(words) => self.values[lane].push_word(field, spelling, words)?,
+            None => self.values[lane].push(field, spelling)?,
+        };
         if !there {
             self.has_gap = true;
             if self.is_flat || !self.together {

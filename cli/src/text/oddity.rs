@@ -9,6 +9,8 @@ pub(super) enum Oddity {
     Percent,
     /// `(5)`, as accounts have it.
     Negative,
+    /// `'5'`, `“5”`: in quotes that are none here.
+    Quoted,
     /// `$5`, `<0.1`: what stands before the number.
     Before(String),
     /// `5 kg`, `1.5M`: what stands behind it.
@@ -60,6 +62,14 @@ impl Oddity {
         if inner.is_some_and(is_number) {
             return Oddity::Negative;
         }
+        let is_quote =
+            |c: char| "'`´«»‹›\u{2018}\u{2019}\u{201a}\u{201c}\u{201d}\u{201e}".contains(c);
+        if text.starts_with(is_quote)
+            && text.ends_with(is_quote)
+            && is_number(text.trim_matches(is_quote))
+        {
+            return Oddity::Quoted;
+        }
         if text
             .strip_prefix([
                 '\u{2012}', '\u{2013}', '\u{2014}', '\u{2010}', '\u{2011}', '\u{ff0d}',
@@ -104,6 +114,10 @@ impl Oddity {
                     "write -5 for (5), as {}",
                     feed.line(r"sed -E 's/\(([0-9.,]+)\)/-\1/g'")
                 ),
+            ),
+            Oddity::Quoted => (
+                "its quotes are none here".into(),
+                "take them out, or write double quotes of ASCII".into(),
             ),
             Oddity::Before(sign) if is_comparison(sign) => (
                 format!("`{sign}` says that it is a bound of one"),
@@ -190,7 +204,9 @@ impl Feed {
 /// be left out in silence.
 pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
     match Oddity::of(word, spelling) {
-        Oddity::Percent | Oddity::Negative | Oddity::Before(_) | Oddity::Dash => true,
+        Oddity::Percent | Oddity::Negative | Oddity::Quoted | Oddity::Before(_) | Oddity::Dash => {
+            true
+        }
         Oddity::Behind(unit) => {
             let is_ordinal = ["st", "nd", "rd", "th"].contains(&unit.to_lowercase().as_str());
             // `12A` may be a seat, and `12.5 A` is a current.

@@ -171,13 +171,19 @@ impl Rows {
 
     /// Chooses what is read. What the numbers of a sequence need is found out if that
     /// is `asked`.
-    pub(super) fn arrange(&mut self, options: &TextArguments, asked: bool) -> Result<Arrangement> {
+    pub(super) fn arrange(
+        &mut self,
+        options: &TextArguments,
+        asked: bool,
+        keys: &[String],
+    ) -> Result<Arrangement> {
         let is_table = self.has_delimiter()
             || options.header
             || options.row_names
             || !options.columns.is_empty()
             || !options.no_header && Layout::is_evident(&mut self.lexer, &self.spelling)?;
-        if is_table && let Some(layout) = Layout::of(&mut self.lexer, options, &self.spelling)? {
+        let lexer = &mut self.lexer;
+        if is_table && let Some(layout) = Layout::of(lexer, options, &self.spelling, keys)? {
             return Ok(Arrangement::Columns(self.choose(layout)?));
         }
         if !is_table && !options.no_header {
@@ -537,7 +543,7 @@ impl Rows {
                         Some(TO_F64.into()),
                     ),
                     (BadNumber::NotANumber, _) => {
-                        let (what, remedy) = self.oddity(token, &shown);
+                        let (what, remedy) = self.oddity(token, &shown, is_first);
                         (cause + &what, Some(remedy))
                     }
                     (BadNumber::OutOfRange, _) if dtype == DType::F64 => (
@@ -557,10 +563,13 @@ impl Rows {
     }
 
     /// What a word is that is no number, and what to do about it.
-    fn oddity(&self, token: &[u8], shown: &str) -> (String, String) {
-        let others = match self.is_flat() {
-            true => "",
-            false => "; or choose other columns with --column",
+    fn oddity(&self, token: &[u8], shown: &str, is_first: bool) -> (String, String) {
+        let others = match (self.is_flat(), is_first) {
+            (true, _) => "",
+            (false, false) => "; or choose other columns with --column",
+            (false, true) => {
+                "; or give --header if this line is one, or choose other columns with --column"
+            }
         };
         let skip = match self.lines_above {
             Some(lines) => {
@@ -758,7 +767,7 @@ fn delimiter_of_name(path: &Path) -> Option<u8> {
 }
 
 /// A word as a shell takes it.
-pub(crate) fn in_shell(word: &str) -> String {
+fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

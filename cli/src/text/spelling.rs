@@ -87,6 +87,12 @@ pub(super) enum Kind {
     Word,
 }
 
+impl Kind {
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Kind::Integer | Kind::Float)
+    }
+}
+
 impl Spelling {
     pub(super) fn of(options: &TextArguments) -> Result<Spelling> {
         let decimal = options.decimal.unwrap_or(b'.');
@@ -411,7 +417,7 @@ pub(super) fn trim_text(text: &str) -> &str {
 }
 
 /// The number that a truth value is.
-fn truth(field: &[u8]) -> Option<&'static [u8]> {
+pub(super) fn truth(field: &[u8]) -> Option<&'static [u8]> {
     match field.len() {
         4 if field.eq_ignore_ascii_case(b"true") => Some(b"1"),
         5 if field.eq_ignore_ascii_case(b"false") => Some(b"0"),

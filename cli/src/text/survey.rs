@@ -4,7 +4,7 @@
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
 use super::oddity;
-use super::spelling::{Kind, Needs, Spelling, trim_text};
+use super::spelling::{Kind, Needs, Spelling, trim_text, truth};
 use crate::input::Input;
 use memchr::memchr3;
 use std::borrow::Cow;
@@ -96,6 +96,8 @@ pub(super) struct Contents {
     pub(super) numbers: usize,
     pub(super) needs: Needs,
     integers: usize,
+    /// How many of the numbers are truth values.
+    truths: usize,
     /// How many of the numbers can be years.
     years: usize,
     pub(super) words: usize,
@@ -220,7 +222,8 @@ impl Survey {
                         survey.first.push(text_of(&bytes));
                         survey.all_quoted &= field.quoted;
                     } else {
-                        let kind = survey.look_at(row, index, &bytes, spelling);
+                        let comment = lexer.dialect.comment;
+                        let kind = survey.look_at(row, index, &bytes, spelling, comment);
                         let is_number = matches!(kind, Some(Kind::Integer | Kind::Float));
                         survey.bare_numbers |= is_number && !field.quoted;
                     }
@@ -328,6 +331,7 @@ impl Survey {
         index: usize,
         bytes: &[u8],
         spelling: &Spelling,
+        comment: Option<u8>,
     ) -> Option<Kind> {
         if index >= self.columns.len() {
             self.columns.resize(index + 1, Contents::default());
@@ -352,6 +356,7 @@ impl Survey {
             Kind::Integer => {
                 contents.numbers += 1;
                 contents.integers += 1;
+                contents.truths += usize::from(truth(bytes).is_some());
                 contents.needs.take_integer(bytes, spelling);
                 let text = str::from_utf8(bytes).unwrap_or("").trim();
                 contents.years += usize::from(text.parse().is_ok_and(is_year));
@@ -363,7 +368,10 @@ impl Survey {
             Kind::Word if is_odd() => contents.numbers += 1,
             Kind::Word => {
                 contents.words += 1;
-                contents.quantities += usize::from(oddity::is_quantity(bytes, spelling));
+                let start = before_comment(bytes, comment);
+                let is_quantity = oddity::is_quantity(bytes, spelling)
+                    || start.len() < bytes.len() && spelling.kind(start).is_number();
+                contents.quantities += usize::from(is_quantity);
                 contents.digits += usize::from(!is_name(&String::from_utf8_lossy(bytes)));
                 let first = self.first.get(index);
                 contents.recurs |= first.is_some_and(|first| first.as_bytes() == bytes);
@@ -497,6 +505,9 @@ impl Survey {
                 false => First::Header,
             };
         }
+        if self.has_truth_as_name() {
+            return First::Unclear;
+        }
         let words = self.kinds.iter().zip(&self.first).enumerate();
         let words = words.filter(|(_, (kind, _))| **kind == Kind::Word);
         if !has(Kind::Word) {
@@ -540,6 +551,13 @@ impl Survey {
             return First::Header;
         }
         First::Unclear
+    }
+
+    /// Whether a truth value stands above numbers that are none, as where values are counted.
+    fn has_truth_as_name(&self) -> bool {
+        let mut columns = self.first.iter().zip(&self.columns);
+        columns
+            .any(|(name, below)| truth(name.as_bytes()).is_some() && below.numbers > below.truths)
     }
 
     /// Whether a name stands above numbers.

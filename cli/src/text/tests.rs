@@ -266,7 +266,7 @@ fn halves_are_rounded_once() {
 
 /// A table's columns, by pieces of two rows: names, and their numbers.
 fn table(text: &str, options: &TextArguments, gaps: Gaps) -> Vec<(Option<String>, Vec<f64>)> {
-    let mut table = Table::open(Input::of("t", text.as_bytes()), options, None, gaps).unwrap();
+    let mut table = Table::open(Input::of("t", text.as_bytes()), options, None, gaps, &[]).unwrap();
     let mut columns: Vec<_> = (table.columns.iter().map(|c| c.name.clone())).collect::<Vec<_>>();
     let mut columns: Vec<_> = columns.drain(..).map(|name| (name, Vec::new())).collect();
     while !table.ended() {
@@ -299,7 +299,15 @@ fn a_table_gives_its_columns_side_by_side() {
             (name("height"), vec![1.5, 2.0])
         ]
     );
-    let open = |text: &str| Table::open(Input::of("t", text.as_bytes()), &skip, None, Gaps::Apart);
+    let open = |text: &str| {
+        Table::open(
+            Input::of("t", text.as_bytes()),
+            &skip,
+            None,
+            Gaps::Apart,
+            &[],
+        )
+    };
     let mut opened = open(text).unwrap();
     let types: Vec<_> = opened.columns.iter().map(|column| column.dtype).collect();
     assert_eq!(types, [DType::I64, DType::F64]);

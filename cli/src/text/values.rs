@@ -1,7 +1,9 @@
 //! Numbers of a type that is known at run time.
 
-use super::spelling::{Bad, Spelling};
-use crate::number::{DType, Number};
+use super::Words;
+use super::spelling::{Bad, Spelling, trim};
+use crate::args::Missing;
+use crate::number::{BadNumber, DType, Number};
 use crate::numbers::cast_all;
 use crate::value::Value;
 use warpfold::bytemuck;
@@ -128,6 +130,30 @@ macro_rules! values {
             }
         }
     };
+}
+
+impl Values {
+    /// Appends the code of a word, and says whether there is one.
+    pub(super) fn push_word(
+        &mut self,
+        field: &[u8],
+        spelling: &Spelling,
+        words: &Words,
+    ) -> Result<bool, Bad> {
+        let is_missing = spelling.missing != Missing::Nan && spelling.is_missing(trim(field));
+        match (is_missing, spelling.missing) {
+            (true, Missing::Skip) => return Ok(false),
+            (true, _) => return Err(Bad::Missing),
+            (false, _) => {}
+        }
+        let code = words
+            .code(field)
+            .ok_or(Bad::Number(BadNumber::NotANumber))?;
+        if let Values::U64(codes) = self {
+            codes.push(code);
+        }
+        Ok(true)
+    }
 }
 
 values!(

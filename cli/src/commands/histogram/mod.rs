@@ -53,6 +53,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         &arguments.files,
         Some(OutputFormat::Text),
         Some(Gaps::Apart),
+        &[],
         check,
     )?;
     let edges_file = arguments
@@ -299,7 +300,7 @@ fn least_and_greatest<B: Number<Bound = B>>(
     }
     let numbers = if lasting {
         let files = &arguments.files;
-        Columns::open(files.file.as_deref(), &files.input, Some(Gaps::Apart))?
+        Columns::open(files.file.as_deref(), &files.input, Some(Gaps::Apart), &[])?
             .into_numbers("histogram")?
     } else {
         kept.rewind()
