@@ -150,7 +150,9 @@ fn a_header_is_passed_over_and_a_mistake_is_none() {
             let error = parse_with::<i64>(text.as_bytes(), &no_header(&options)).unwrap_err();
             assert_eq!(error.contains("--skip 1"), is_name, "{error}");
         }
-        let error = parse_with::<i64>(format!("1\n{text}").as_bytes(), &options).unwrap_err();
+        let before = if text.contains(',') { "3,4" } else { "3" };
+        let text_below = format!("{before}\n{text}");
+        let error = parse_with::<i64>(text_below.as_bytes(), &options).unwrap_err();
         assert!(!error.contains("--skip 1"), "{error}");
         let skip = TextArguments { skip: 1, ..options };
         assert_eq!(parse_with::<i64>(text.as_bytes(), &skip).unwrap(), numbers);
