@@ -178,7 +178,6 @@ fn no_column_of_quantities_is_left_out() {
         ["12 km/h", "13 km/h", "14 km/h"],
         ["'5'", "'6'", "'7'"],
         ["\u{201c}5\u{201d}", "\u{201c}6\u{201d}", "7"],
-        ["5 # five", "6 # six", "7"],
     ] {
         let rows: Vec<_> = words.iter().map(|word| format!("1,{word}\n")).collect();
         let text = format!("n,p\n{}", rows.concat());
@@ -191,6 +190,11 @@ fn no_column_of_quantities_is_left_out() {
         }
         assert_eq!(pass("reduce --delimiter , --column n", &text), "3");
     }
+    let error = fail("stats --delimiter ,", "n,p\n1,5 # five\n2,6 # six\n");
+    assert!(
+        error.contains("line 2, field 2") && error.contains("--comment '#'"),
+        "{error}"
+    );
     // Labels are told of, and left out.
     for words in [
         ["2024-01-02", "2024-01-03", "2024-01-04"],
