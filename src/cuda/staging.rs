@@ -149,7 +149,8 @@ impl Staging {
             .map_err(failed)
     }
 
-    /// Waits for the stream, until a deadline if there is one. Meanwhile it asks `check` now and then.
+    /// Waits for the stream, until a deadline if there is one. Meanwhile it asks `check` now and
+    /// then.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The [`Exchange`] of a rank whose GPU NCCL reaches: on this host and on others.
 ///
 /// NCCL is loaded when it is first needed: `libnccl.so.2` from the loader's path, or what the
-/// environment variable `WARPFOLD_NCCL` names. One rank makes an [`NcclId`], all get it by any other
-/// way, and each makes its exchange of it:
+/// environment variable `WARPFOLD_NCCL` names. One rank makes an [`NcclId`], all get it by any
+/// other way, and each makes its exchange of it:
 ///
 /// ```no_run
 /// use std::time::Duration;

@@ -36,8 +36,8 @@ use std::time::Duration;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Threads tell each other that their copies are enqueued, and how long their packets are. So a rank
-/// that is dropped ends the wait of the others at once, and one that makes no call after the
+/// Threads tell each other that their copies are enqueued, and how long their packets are. So a
+/// rank that is dropped ends the wait of the others at once, and one that makes no call after the
 /// timeout. Then each stream waits for the copies of all GPUs, and the host for that. Packets begin
 /// and end in host memory.
 ///

@@ -3,7 +3,8 @@
 // shows. Every address and context is checked, and a call that a GPU would refuse is refused.
 //
 // STAND_IN_GPUS says how many GPUs there are, and STAND_IN_LINK how they are linked: nvlink, pcie,
-// none, or pairs by NVLink and the rest by PCIe. After STAND_IN_COPIES copies between GPUs all others fail.
+// none, or pairs by NVLink and the rest by PCIe. After STAND_IN_COPIES copies between GPUs all
+// others fail.
 
 #include <atomic>
 #include <chrono>
@@ -26,9 +27,18 @@
 
 namespace {
 
-enum Status { SUCCESS = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_CONTEXT = 201, INVALID_DEVICE = 101,
-              PEER_ACCESS_ALREADY_ENABLED = 704, PEER_ACCESS_UNSUPPORTED = 217, NOT_READY = 600,
-              LAUNCH_FAILED = 719, NOT_SUPPORTED = 801 };
+enum Status {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    PEER_ACCESS_UNSUPPORTED = 217,
+    NOT_READY = 600,
+    PEER_ACCESS_ALREADY_ENABLED = 704,
+    LAUNCH_FAILED = 719,
+    NOT_SUPPORTED = 801,
+};
 
 std::string variable(const char* name, const char* usual) {
     const char* text = std::getenv(name);
@@ -179,7 +189,8 @@ API int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 
 API int cuGetErrorName(int status, const char** name) {
     static const std::map<int, const char*> names = {
-        {NO_DEVICE, "CUDA_ERROR_NO_DEVICE"}, {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"}, {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
+        {NO_DEVICE, "CUDA_ERROR_NO_DEVICE"}, {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+        {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
         {NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED"}, {NOT_READY, "CUDA_ERROR_NOT_READY"},
         {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"}};
     auto found = names.find(status);
@@ -188,7 +199,10 @@ API int cuGetErrorName(int status, const char** name) {
 
 API int cuGetErrorString(int, const char** text) { return *text = "said by the stand-in", 0; }
 
-API int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, ordinal < gpus() ? 0 : 101; }
+API int cuDeviceGet(int* device, int ordinal) {
+    return *device = ordinal, ordinal < gpus() ? SUCCESS : INVALID_DEVICE;
+}
+
 API int cuDeviceGetCount(int* count) { return *count = gpus(), 0; }
 
 API int cuDeviceGetName(char* name, int length, int) {
@@ -203,7 +217,11 @@ API int cuDeviceGetAttribute(int* value, int attribute, int) {
 }
 
 API int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t(1) << 30, 0; }
-API int cuDevicePrimaryCtxRetain(Context** context, int device) { return *context = context_of(device), 0; }
+
+API int cuDevicePrimaryCtxRetain(Context** context, int device) {
+    return *context = context_of(device), 0;
+}
+
 API int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 API int cuCtxDestroy_v2(Context*) { return 0; }
 API int cuCtxGetCurrent(Context** context) { return *context = current, 0; }
@@ -267,7 +285,11 @@ API int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
 
 API int cuStreamIsCapturing(Stream*, int* status) { return *status = 0, 0; }
 API int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-API int cuEventCreate(Event** event, unsigned) { return (*event = new Event)->context = current, 0; }
+
+API int cuEventCreate(Event** event, unsigned) {
+    return (*event = new Event)->context = current, 0;
+}
+
 API int cuEventDestroy_v2(Event*) { return 0; }  // A stream may still wait for it.
 
 API int cuEventRecord(Event* event, Stream* stream) {
@@ -342,7 +364,8 @@ API int cuMemcpyHtoDAsync_v2(uintptr_t to, const void* from, size_t bytes, Strea
     if (owner((uintptr_t)from, bytes) == -1) {
         stream->give([=] { std::memcpy((void*)to, from, bytes); });
     } else {
-        auto copy = std::make_shared<std::vector<char>>((const char*)from, (const char*)from + bytes);
+        auto start = (const char*)from;
+        auto copy = std::make_shared<std::vector<char>>(start, start + bytes);
         stream->give([=] { std::memcpy((void*)to, copy->data(), bytes); });
     }
     return 0;
@@ -359,7 +382,8 @@ API int cuMemcpyDtoHAsync_v2(void* to, uintptr_t from, size_t bytes, Stream* str
 API int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, Stream* stream) {
     int source = owner(from, bytes), target = owner(to, bytes);
     if (source < 0 || target < 0) return INVALID_VALUE;
-    if (!accesses(stream->context, source) || !accesses(stream->context, target)) return INVALID_VALUE;
+    if (!accesses(stream->context, source)) return INVALID_VALUE;
+    if (!accesses(stream->context, target)) return INVALID_VALUE;
     stream->give([=] { std::memcpy((void*)to, (void*)from, bytes); });
     return 0;
 }

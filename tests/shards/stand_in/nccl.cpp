@@ -85,7 +85,9 @@ void gather(void* argument) {
 API int ncclGetVersion(int* version) { return *version = 22807, 0; }
 
 API const char* ncclGetErrorString(int status) {
-    return status == 2 ? "unhandled system error" : status == 6 ? "remote process exited or there was a network error" : "an error of the stand-in";
+    if (status == 2) return "unhandled system error";
+    if (status == 6) return "remote process exited or there was a network error";
+    return "an error of the stand-in";
 }
 
 API int ncclGetUniqueId(UniqueId* id) {
@@ -121,7 +123,8 @@ API int ncclCommInitRank(Comm** comm, int ranks, UniqueId id, int rank) {
     return 0;
 }
 
-API int ncclAllGather(const char* send, char* receive, size_t count, int type, Comm* comm, void* stream) {
+API int ncclAllGather(const char* send, char* receive, size_t count, int type, Comm* comm,
+                      void* stream) {
     if (faulty("gather", comm->rank)) return 2;
     if (type != 1) return 4;
     auto call = new Call{comm, comm->group, send, receive, count, comm->round++};
