@@ -132,6 +132,7 @@ def test_search_promotes_as_numpy_does():
         wf.searchsorted(np.array([0.1], "float32"), 0.1),
         np.searchsorted(np.array([0.1], "float32"), 0.1),
     )
+    same(wf.searchsorted(np.array([1, 2**63], "uint64"), 2), np.int64(1))
     with pytest.raises(TypeError, match="int64 and uint64 have no common dtype"):
         wf.searchsorted(np.array([2**53], "int64"), np.array([2**53 + 1], "uint64"))
 

@@ -318,6 +318,10 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}; it must be 'left' or 'right'")
     array, code, wrap = vector(a, "a")
+    if type(v) is int and array.dtype.kind in "iu" and code != BF16:
+        # A number of Python's is of the array's dtype, if it is one.
+        info = np.iinfo(array.dtype)
+        v = np.asarray(v, array.dtype if info.min <= v <= info.max else None)
     values, values_code, _ = native(v, "v")
     if sorter is not None:
         places = vector(sorter, "sorter")[0]
