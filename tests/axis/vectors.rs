@@ -11,8 +11,8 @@ use warpfold::codegen::kernels::{AxisPolicy, AxisSegments, AxisSegmentsArguments
 use warpfold::ops::Add;
 use warpfold::source::{Slice, SliceArguments};
 use warpfold::{
-    Error, Indices, Monoid, Offsets, OffsetsArguments, OffsetsOf, bytemuck, collect, gather_rows,
-    segmented_reduce_vectors, segmented_reduce_vectors_from,
+    Error, Indices, Monoid, Offsets, OffsetsArguments, OffsetsOf, bytemuck, collect, function,
+    gather_rows, map, segmented_reduce_vectors, segmented_reduce_vectors_from,
 };
 
 /// Offsets of rows, of many lengths, and some empty ones.
@@ -130,6 +130,43 @@ fn rows_are_gathered() {
     let got = collect(gather_rows(&items, 6, Indices::unchecked(&wild))).unwrap();
     assert_same(&got[..6], &items[..6], "the first row");
     assert_same(&got[24..], &items[499 * 6..500 * 6], "the last row");
+}
+
+/// The CPU reads a row where it lies, if what is read lies in one row.
+#[test]
+fn gathered_rows_are_folded_as_their_copy() {
+    let items = sample::<f32>(500 * 12 + 5, 1);
+    let order: Vec<i64> = sample::<u64>(700, 2)
+        .iter()
+        .map(|x| (x % 520) as i64 - 10)
+        .collect();
+    // What is read has rows of `inner` items, and what is gathered rows of `width`.
+    for (width, inner) in [(12, 12), (12, 6), (12, 24), (12, 8), (1, 4), (5, 7)] {
+        let order = Indices::unchecked(&order[..]);
+        let copy = collect(gather_rows(&items, width, order)).unwrap();
+        let rows = copy.len() / inner;
+        let offsets = [0, 3, 3, 50, rows as u64];
+        let offsets = Offsets::new(&offsets).unwrap();
+        let expected = segmented_reduce_vectors::<f32, Add>(&copy, inner, offsets).unwrap();
+        let rows = gather_rows(&items, width, order);
+        let got = segmented_reduce_vectors::<f32, Add>(rows, inner, offsets).unwrap();
+        assert_same(
+            &got,
+            &expected,
+            &format!("rows of {width} as rows of {inner}"),
+        );
+        // Of what lies nowhere.
+        let twice = map::<doubled, _>(&items);
+        let got =
+            segmented_reduce_vectors::<f32, Add>(gather_rows(twice, width, order), inner, offsets);
+        let expected: Vec<f32> = expected.iter().map(|x| 2.0 * x).collect();
+        assert_same(&got.unwrap(), &expected, "doubled rows");
+    }
+}
+
+#[function]
+fn doubled(x: f32) -> f32 {
+    2.0 * x
 }
 
 #[test]
