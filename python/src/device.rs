@@ -239,7 +239,8 @@ pub(crate) fn gpu_of(address: u64) -> PyResult<usize> {
 /// The number of the GPU that an address belongs to.
 #[pyfunction]
 #[cfg(not(feature = "cuda"))]
-pub(crate) fn gpu_of(_: u64) -> PyResult<usize> {
+pub(crate) fn gpu_of(address: u64) -> PyResult<usize> {
+    let _ = address;
     Err(exception(Error::Feature { feature: "cuda" }))
 }
 
