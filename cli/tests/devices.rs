@@ -10,12 +10,12 @@ mod stand_in;
 
 /// Sums of these depend on the bracketing.
 fn floats() -> Vec<u8> {
-    let floats = (0..1_000_003_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 * 0.1);
+    let floats = (0..300_007_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 * 0.1);
     floats.flat_map(f32::to_le_bytes).collect()
 }
 
 fn texts() -> Vec<u8> {
-    let lines = (0..700_000_u64).map(|i| format!("{},{}\n", i * 7 % 1000, (i % 77) as f64 * 0.1));
+    let lines = (0..300_000_u64).map(|i| format!("{},{}\n", i * 7 % 1000, (i % 77) as f64 * 0.1));
     lines.collect::<String>().into_bytes()
 }
 
@@ -37,7 +37,7 @@ fn several_devices_have_the_bits_of_one() {
         "reduce --column 1 --wrapping x.csv",
     ] {
         let alone = pass_in(folder.path(), &format!("{line} --device cpu"), b"");
-        for device in ["cpu:1", "cpu:2", "cpu:5"] {
+        for device in ["cpu:2", "cpu:5"] {
             let several = pass_in(folder.path(), &format!("{line} --device {device}"), b"");
             assert_eq!(
                 String::from_utf8_lossy(&several),

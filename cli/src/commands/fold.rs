@@ -401,7 +401,7 @@ enum Reducers<C: Element, Op: Monoid<C>> {
     Several(Group, Nodes<C, Op>, u64),
 }
 
-/// The bytes of a file that a device of several takes at a time.
+/// The bytes of a file that a device of several takes at a time, at most.
 const SHARE_BYTES: usize = 64 << 20;
 
 impl<C: Number, Op: Monoid<C>> Reducers<C, Op> {
@@ -433,7 +433,8 @@ impl<C: Number, Op: Monoid<C>> Reducers<C, Op> {
                 reducer.push_read(file.count, |start, to| file.read(start, to))?;
             }
             Reducers::Several(group, all, count) => {
-                let share = SHARE_BYTES / size_of::<C>();
+                let even = file.count.div_ceil(group.devices().len());
+                let share = even.clamp(1, SHARE_BYTES / size_of::<C>());
                 let nodes = group.share((0..file.count).step_by(share), |device, start| {
                     let len = share.min(file.count - start);
                     let read = |at, to: &mut [C]| file.read(start + at, to);
