@@ -144,14 +144,17 @@ impl Layout {
     pub(super) fn is_evident(lexer: &mut Lexer, spelling: &Spelling) -> Result<bool> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let mut sample = lexer.sample();
-        let (mut has_values, mut has_comment) = (false, false);
+        let (mut has_values, mut has_comment) = (false, None);
         while let Step::Field(field) = sample.step() {
             let comment = lexer.dialect.comment;
-            has_comment |= comment.is_some_and(|comment| sample.before(&field).contains(&comment));
+            // A comment stands before the first field, if anywhere.
+            let has_comment = *has_comment.get_or_insert_with(|| {
+                comment.is_some_and(|comment| sample.before(&field).contains(&comment))
+            });
             has_values |= !field.quoted && spelling.kind(&sample.bytes(&field)) != Kind::Word;
-        }
-        if has_values && !has_comment {
-            return Ok(false);
+            if has_values && !has_comment {
+                return Ok(false);
+            }
         }
         let survey = Survey::of(lexer, spelling, &[]);
         if has_values {
