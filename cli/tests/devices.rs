@@ -2,6 +2,7 @@
 //! linked. Without GPUs several parts of the CPU stand for them, and a library for the driver.
 
 use crate::support::{command, fail_in, folder, pass_in, run_in};
+#[cfg(feature = "cuda")]
 use std::path::Path;
 
 #[cfg(feature = "cuda")]
