@@ -1,6 +1,8 @@
 //! An array that lives on a device.
 
 use super::Backend;
+#[cfg(doc)]
+use crate::Error;
 use crate::cpu::memory::reserve;
 use crate::{Device, Element, Result};
 use std::mem::MaybeUninit;
