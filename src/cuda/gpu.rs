@@ -50,7 +50,11 @@ impl Drop for Memory {
         let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
         if self.is_borrowed {
             let _owner_frees_it = slice.leak();
+            return;
         }
+        // The handle of a default stream means that of the context that is bound. If it cannot be
+        // bound, freeing fails, too, and the stream keeps the error.
+        let _ = slice.context().bind_to_thread();
     }
 }
 
@@ -367,6 +371,13 @@ impl<T> DevicePtrMut<T> for DeviceRange<'_, T> {
 impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether somebody else frees the memory.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.memory
+            .as_ref()
+            .is_some_and(|memory| memory.is_borrowed)
     }
 
     /// Gives up all elements from `len` on. The memory stays.

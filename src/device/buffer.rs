@@ -86,6 +86,22 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// Takes over the elements of another buffer of this device, which has as many. Borrowed memory
+    /// is overwritten, since its owner expects them there.
+    pub(crate) fn replace(&mut self, by: Buffer<T>) -> Result<()> {
+        #[cfg(feature = "cuda")]
+        if let (Backend::Cuda(gpu), Storage::Cuda(array)) = (&self.device.backend, &self.storage)
+            && array.is_borrowed()
+        {
+            assert_eq!(self.len(), by.len());
+            let bytes = by.len() * size_of::<T>();
+            // SAFETY: both are on this GPU, and its stream frees `by` after the copy.
+            return unsafe { gpu.copy(by.address(), self.address(), bytes) };
+        }
+        *self = by;
+        Ok(())
+    }
+
     /// Gives up all elements from `len` on.
     pub(crate) fn truncate(&mut self, len: usize) {
         match &mut self.storage {

@@ -126,7 +126,8 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
                 let mut data = piece.to_vec()?;
                 self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
                 let uploaded = self.device.upload_vec(data);
-                *piece = uploaded.inspect_err(|_| self.carry = before)?;
+                let replaced = uploaded.and_then(|prefixes| piece.replace(prefixes));
+                replaced.inspect_err(|_| self.carry = before)?;
             }
         }
         Ok(())

@@ -248,18 +248,13 @@ unsafe fn argsort_tuples<K: Parts, F: Form<Item = K>>(
     let asked = (keys, order, &parts);
     // SAFETY: the caller's.
     unsafe { with_room_for!(bytes, first::<_, K, F>(asked, places)) }?;
-    if groups.len() == 0 {
-        return Ok(());
-    }
-    let mut found = Buffer::<u64>::reserve(keys.device(), 0)?;
-    std::mem::swap(&mut found, places);
     // SAFETY: a place was written for each item.
-    unsafe { found.set_len(keys.len()) };
+    unsafe { places.set_len(keys.len()) };
     for (parts, bytes) in groups {
         let asked = (keys, order, &parts);
-        found = with_room_for!(bytes, next::<_, K, F>(asked, &found))?;
+        let found = with_room_for!(bytes, next::<_, K, F>(asked, &*places))?;
+        places.replace(found)?;
     }
-    *places = found;
     Ok(())
 }
 
@@ -288,8 +283,8 @@ fn sort_values_by_tuples<K: Parts + SortKey, F: Form<Item = K>, V: Element>(
         argsort_tuples::<K, F>(keys, order, &mut places)?;
         places.set_len(keys.len());
     }
-    *values = gathered(device, values, &places)?;
-    Ok(())
+    let sorted = gathered(device, values, &places)?;
+    values.replace(sorted)
 }
 
 /// The elements of a buffer by their places, in a new one.

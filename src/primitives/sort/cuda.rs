@@ -573,9 +573,8 @@ pub(super) fn sort_buffers<K: Sortable, V: Element>(
     let device = keys.device().clone();
     let places = device.argsort(&*keys, order)?;
     let sorted = gathered(gpu, keys, &places)?;
-    *values = gathered(gpu, values, &places)?;
-    *keys = sorted;
-    Ok(())
+    values.replace(gathered(gpu, values, &places)?)?;
+    keys.replace(sorted)
 }
 
 /// The elements of a buffer by their places, in a new one.
