@@ -30,7 +30,7 @@ fn on_gpu<R>(_: usize, _: usize, _: impl FnOnce(&Device) -> Result<R, Error>) ->
 }
 
 #[cfg(feature = "cuda")]
-pub(crate) use cuda::{on_gpu, stream, wait};
+pub(crate) use cuda::{Current, on_gpu, stream, wait};
 
 #[cfg(feature = "cuda")]
 mod cuda {
@@ -145,10 +145,10 @@ mod cuda {
     }
 
     /// Makes the thread's current context what it was.
-    struct Current(sys::CUcontext);
+    pub(crate) struct Current(sys::CUcontext);
 
     impl Current {
-        fn get() -> Result<Current, Error> {
+        pub(crate) fn get() -> Result<Current, Error> {
             let current = result::ctx::get_current();
             let current = current.map_err(|error| fault("asking for the context", error))?;
             Ok(Current(current.unwrap_or(ptr::null_mut())))

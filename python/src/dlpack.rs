@@ -220,7 +220,7 @@ unsafe fn borrowed(taken: Taken, tensor: &Tensor, read_only: bool) -> PyResult<B
 enum Memory {
     Host(Vec<u64>),
     #[cfg(feature = "cuda")]
-    Gpu(warpfold::cuda::cudarc::driver::CudaSlice<u64>),
+    Gpu(std::mem::ManuallyDrop<warpfold::cuda::cudarc::driver::CudaSlice<u64>>),
 }
 
 impl Memory {
@@ -236,7 +236,8 @@ impl Memory {
                         warpfold::cuda::allocate::<u64>(&stream, words)
                     })
                 });
-                Ok(Memory::Gpu(memory.map_err(crate::error::exception)?))
+                let memory = memory.map_err(crate::error::exception)?;
+                Ok(Memory::Gpu(std::mem::ManuallyDrop::new(memory)))
             }
             #[cfg(not(feature = "cuda"))]
             Some(_) => Err(crate::error::exception(warpfold::Error::Feature {
@@ -262,8 +263,11 @@ impl Drop for Memory {
     fn drop(&mut self) {
         if let Memory::Gpu(words) = self {
             // Whoever took the result may still read it, on a stream that nobody knows. If the
-            // context is gone there is nothing to wait for.
+            // context is gone there is nothing to wait for. This binds it, and to free needs that.
+            let _current = crate::device::Current::get();
             let _ = words.context().synchronize();
+            // SAFETY: nobody uses it after this.
+            unsafe { std::mem::ManuallyDrop::drop(words) };
         }
     }
 }

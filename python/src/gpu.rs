@@ -1,5 +1,6 @@
 //! Calls on arrays that lie on a GPU: on a stream of the caller's, over memory of the caller's
-//! library, which has allocated the results, too. Nothing waits but what says so.
+//! library, which has allocated the results, too. Nothing waits but what says so, and calls that
+//! need a larger workspace on their stream than those before.
 //!
 //! The package describes arrays by their address and the number of items from the first to the
 //! last. Tests without a GPU give memory of the host, and no place.

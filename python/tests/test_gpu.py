@@ -541,6 +541,8 @@ def test_calls_are_on_the_current_stream(torch):
     for stream in [torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.default_stream()]:
         with torch.cuda.stream(stream):
             x = torch.zeros(1 << 22, device="cuda")
+            # The first calls on a stream compile, and wait until their workspace is cleared.
+            wf.cumsum(x), wf.sum(x)
             torch.cuda._sleep(50_000_000)
             x.fill_(2.0)
             sums = wf.cumsum(x)

@@ -300,9 +300,6 @@ class _Jax(Library):
 
 
 class _Numba(Library):
-    # Its memory is freed by cuMemFree, which waits.
-    waits = False
-
     def has(self, x: Any) -> bool:
         return type(x).__module__.partition(".")[0] in ("numba", "numba_cuda") and _is_cuda(x)
 
@@ -712,9 +709,13 @@ def truth(every: bool, x: Any, library: Library, axis: Any, keepdims: bool, out:
     lane = math.prod(array.shape if along is None else [array.shape[i] for i in along])
     counts = count_nonzero(x, library, axis, keepdims)
     try:
-        return counts == lane if every else counts > 0
+        verdict = counts == lane if every else counts > 0
     except TypeError:
         raise library.lacks("a comparison") from None
+    if isinstance(verdict, bool):
+        # Python's own comparison: whether they are one object.
+        raise library.lacks("a comparison")
+    return verdict
 
 
 def scan(
@@ -957,7 +958,7 @@ def histogram(
     )
     if isinstance(edges, bool):
         edges = np.asarray(own, np.float32 if edges and array.code == F32 else np.float64)
-    return counts.result(), library.upload(counts.array, edges)
+    return counts.result(), library.upload(array, edges)
 
 
 def bincount(x: Any, library: Library, weights: Any, minlength: int) -> Any:

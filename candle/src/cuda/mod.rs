@@ -2,7 +2,8 @@
 //! is what all of them need, and in each other file a family of them, as in the files beside this
 //! folder, which have their work on the CPU.
 //!
-//! Nothing here waits for the GPU but [`Gpu::host_count`], which asks for the length of a result.
+//! Nothing here waits for the GPU but [`Gpu::host_count`], which asks for the length of a result,
+//! and calls that need a larger workspace than those before.
 
 mod count;
 mod reduce;
