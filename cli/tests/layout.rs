@@ -413,3 +413,110 @@ fn years_above_words_of_numbers_are_told() {
         assert_eq!(noted(line, text).1, "", "{line}");
     }
 }
+
+#[test]
+fn a_header_that_comes_again_is_asked_for_and_told() {
+    let text = "name,10,25,100\na,1,2,3\nname,10,25,100\nb,3,4,5\n";
+    for line in ["--column 2", "", "--column 3 --column 4"] {
+        let error = fail(&format!("reduce --delimiter , {line}"), text);
+        assert!(error.contains("line 3 repeats it"), "{error}");
+        assert!(error.contains("--header or --no-header"), "{error}");
+    }
+    let (sum, warning) = noted("reduce -q --delimiter , --header --column 3", text);
+    assert_eq!(sum, "31");
+    assert!(warning.contains("line 3 repeats the header"), "{warning}");
+    let (_, warning) = noted("reduce -q --delimiter , --column name:25", text);
+    assert!(warning.contains("line 3 repeats the header"), "{warning}");
+    // Far below the first rows, too.
+    let part = format!("name 10\n{}", "a 1\n".repeat(3000));
+    let (_, warning) = noted("reduce -q --header --column 2", &part.repeat(3));
+    assert!(
+        warning.contains("2 rows, from line 3002 on, repeat the header"),
+        "{warning}"
+    );
+    assert_eq!(
+        pass("reduce --delimiter , --no-header --column 3", text),
+        "56"
+    );
+    // Data that come again.
+    for (text, sum) in [("5,x\n6,y\n5,x\n", "16"), ("5,x\n5,x\n", "10")] {
+        assert_eq!(
+            pass("reduce --delimiter , --column 1", text),
+            sum,
+            "{text:?}"
+        );
+    }
+    let text = "x,5\ny,6\nx,5\nx,7\n";
+    assert_eq!(pass("reduce --delimiter , --column 2", text), "23");
+}
+
+/// Words and empty fields can make up for one another.
+#[test]
+fn tabs_are_told_also_where_rows_are_as_long() {
+    let flags = "date\tvalue\tflag\n2024-01-01 00:00\t5\t\n2024-01-02 00:00\t6\t\n";
+    for (line, text) in [
+        ("--column flag", flags),
+        ("", flags),
+        ("--column 3 --ragged", flags),
+        (
+            "--column 2",
+            "New York\t5\t\nLos Angeles\t6\t\nOslo\t7\t8\n",
+        ),
+        ("--column 2", "1 2\t3\n4 5\t6\n"),
+        ("--column c", "a\tb\tc\n\t1 2\t3\n4\t5\t6\n"),
+        ("--column 1", "\t1\t2 5\n3\t4\t6\n"),
+    ] {
+        let error = fail(&format!("reduce {line}"), text);
+        assert!(
+            error.contains("give --delimiter tab") && error.contains("--delimiter space"),
+            "{text:?}: {error}"
+        );
+    }
+    for (line, text, sum) in [
+        ("--column flag --delimiter space", flags, "11"),
+        ("--column value --delimiter tab", flags, "11"),
+        ("--column 2 --no-header", "a\t1\nb\t2\n", "3"),
+        ("--column 2 --no-header", "a\t\t1\nbbbbbbbbb\t2\n", "3"),
+        ("--column 2 --no-header", "\ta \t 1\t\n\tb\t2\t\n", "3"),
+        ("--column 2 --no-header", "a\t1\t# one\nb\t2\n", "3"),
+        ("--column 3 --no-header", "a\tb 1\nc d 2\n", "3"),
+    ] {
+        assert_eq!(pass(&format!("reduce {line}"), text), sum, "{text:?}");
+    }
+}
+
+#[test]
+fn ragged_says_what_it_leaves_out() {
+    for (line, text, count) in [
+        (
+            "--column b",
+            "a b\n1 2 3\n4 5\n",
+            "1 field beyond those of the header was",
+        ),
+        (
+            "--delimiter ,",
+            "a,b\n1,2,3,4\n5,6,7\n",
+            "3 fields beyond those of the header were",
+        ),
+        (
+            "--column 1",
+            "1 2\n3 4 5\n",
+            "1 field beyond those of the first row was",
+        ),
+    ] {
+        let (_, note) = noted(&format!("reduce --ragged {line}"), text);
+        assert!(note.contains(count), "{text:?}: {note}");
+    }
+    assert_eq!(
+        pass("reduce --ragged --delimiter ,", "a,b\n1,2,\n3,4\n"),
+        "10"
+    );
+    // White space does not tell which field lacks.
+    let error = fail("reduce --column c", "a b c\n1 2 3\n4   6\n");
+    assert!(
+        !error.contains("--ragged") && error.contains("fill the gaps"),
+        "{error}"
+    );
+    let error = fail("reduce --column c", "a b c\n1 2 3\n4 5 6 7\n");
+    assert!(error.contains("--ragged"), "{error}");
+}

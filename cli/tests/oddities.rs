@@ -100,6 +100,8 @@ fn almost_numbers_have_remedies_of_their_own() {
             "135.5M",
             "numfmt --from=si --invalid=ignore --header -d ',' --field 1",
         ),
+        ("135.5M", "--from=iec where K is 1024"),
+        ("1.5Gi", "numfmt --from=iec-i"),
         ("10k", "write the number out"),
         ("2.5 p", "sed -E 's/([0-9]) *p/"),
         ("5kg", "sed -E 's/([0-9]) *kg/"),
@@ -266,4 +268,239 @@ fn lines_above_a_table_are_told() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!error.contains("--skip"), "{error}");
     }
+}
+
+/// A header in silence would drop the first value.
+#[test]
+fn a_damaged_first_value_is_no_header_in_silence() {
+    for word in [
+        "<0.05",
+        "$5.00",
+        "1.5-",
+        "1.5+300",
+        "4.0K",
+        "2024-01-01",
+        "10%",
+        "$5",
+        "(3)",
+        "~5",
+        "*****",
+        ":",
+        "1.2G",
+        "5-",
+        "1.5e",
+        "'5",
+        "1/2",
+        "1:30",
+        "-nan(ind)",
+        "nan(ind)",
+        "\u{221e}",
+        "0x1F",
+        "5kg",
+        "1.#J",
+        "R$5",
+        "Err:502",
+        "NA*",
+        "unknown",
+        "\u{bd}",
+        "5\u{20ac}",
+        "\u{b1}5",
+        "%",
+        "(m)",
+        "\u{b0}C",
+        "\u{665}",
+        "[5]",
+        "+-5",
+        "5_",
+        "=A1",
+    ] {
+        for (line, text) in [
+            ("--column 1", format!("{word} a\n20 b\n5 c\n")),
+            (
+                "--delimiter ; --column 2",
+                format!("\"alice\";\"{word}\"\nbob;6\n"),
+            ),
+        ] {
+            // In quotes, names may start with a sign.
+            if text.contains('"') && ["(m)", "\u{b0}C", "=A1"].contains(&word) {
+                continue;
+            }
+            let error = fail(&format!("reduce {line}"), &text);
+            let is_header = error.contains("--header");
+            assert!(is_header, "{word}: {line}: {text:?}: {error}");
+        }
+    }
+    for (line, text) in [
+        ("--column 2", "rent;1,5 \u{20ac}\nfood;2,5\n"),
+        ("--column 2", "rent;EUR 5\nfood;2\n"),
+        ("--column 2", "a;$ total\nb;2\n"),
+        ("--column 1", "# no names\n5 kg;a\n2;b\n"),
+    ] {
+        let error = fail(&format!("reduce --delimiter ; {line}"), text);
+        assert!(error.contains("--header"), "{text:?}: {error}");
+    }
+    let error = fail("reduce --column 2", "alice $5.00\nbob 6.00\n");
+    assert!(
+        error.contains("line 1") && error.contains("`$5.00`") && error.contains("--no-header"),
+        "{error}"
+    );
+    for (line, text) in [
+        ("--delimiter ;", "alice;(500)\nbob;6\n"),
+        ("--delimiter ; --column 1", "1.5-;alice\n"),
+        (
+            "--delimiter ; --column 2 --missing skip",
+            "alice;5-\nbob;NA\n",
+        ),
+    ] {
+        for command in ["reduce", "stats", "sort", "select --gt 0", "top -k 1"] {
+            let error = fail(&format!("{command} {line}"), text);
+            assert!(error.contains("--header"), "{text:?}: {error}");
+        }
+    }
+    let header = "reduce --column 2 --header";
+    assert_eq!(pass(header, "alice $5.00\nbob 6.00\n"), "6.0");
+    let error = fail("reduce --column 2 --no-header", "alice $5.00\nbob 6.00\n");
+    assert!(error.contains("`$` stands before a number"), "{error}");
+}
+
+#[test]
+fn names_above_numbers_stay_names() {
+    for name in [
+        "x",
+        "y",
+        "n",
+        "t",
+        "_x",
+        "_1",
+        "gr\u{f6}\u{df}e",
+        "\u{5e74}",
+        "\u{3b1}",
+        "x2",
+        "pop(m)",
+        "t[s]",
+        "p-value",
+        "nan_count",
+        "NaNs?",
+        "a%",
+        "q0.25",
+        "rate_%",
+        "\u{b5}g",
+        "n_5",
+        "US$",
+    ] {
+        for (line, text) in [
+            ("--column 1", format!("{name} b\n20 u\n5 v\n")),
+            ("--column 2 --delimiter ,", format!("a,{name}\nu,20\nv,5\n")),
+            (
+                "--column 2 --delimiter ,",
+                format!("\"a\",\"{name}\"\n\"u\",20\n\"v\",5\n"),
+            ),
+        ] {
+            assert_eq!(pass(&format!("reduce {line}"), &text), "25", "{text:?}");
+        }
+    }
+    // Quotes around names alone, or the name of a column.
+    let text = "\"a\",\"$ total\"\n\"u\",20\n\"v\",5\n";
+    assert_eq!(pass("reduce --delimiter , --column 2", text), "25");
+    let text = "-log10(p),%\n20,1\n5,2\n";
+    assert_eq!(pass("reduce --delimiter , --column -log10(p)", text), "25");
+    assert_eq!(pass("reduce --delimiter , --column name:%", text), "3");
+    assert_eq!(
+        pass("sort --delimiter , --by %:desc", "p,%\n20,1\n5,2\n"),
+        "p,% 5,2 20,1"
+    );
+    assert!(fail("reduce --delimiter , --column 1", text).contains("--header"));
+}
+
+#[test]
+fn errors_of_spreadsheets_are_no_comments() {
+    let words = [
+        "#VALEUR!",
+        "#NOMBRE!",
+        "#\u{a1}VALOR!",
+        "#\u{bf}NOMBRE?",
+        "#SPILL!",
+        "#CALC!",
+        "#ERROR!",
+        "#DIV/0",
+        "#NAN",
+        "#INF",
+        "#BUSY!",
+        "#SAYI/0!",
+        "#\u{417}\u{41d}\u{410}\u{427}!",
+        "#\u{41d}/\u{414}",
+        "#I/T",
+        "#GETTING_DATA",
+        "#NAME?",
+        "#DIVISION/0!",
+    ];
+    for word in words {
+        for text in [format!("1\n{word}\n3\n"), format!("1 2\n3 {word}")] {
+            let error = fail("reduce", &text);
+            assert!(error.contains(word), "{text:?}: {error}");
+            assert!(error.contains("--comment '#'"), "{text:?}: {error}");
+        }
+        let table = format!("a,b\n{word},1\n2,3\n");
+        assert!(fail("reduce --delimiter , --column a", &table).contains(word));
+        let text = format!("1 {word}\n");
+        assert_eq!(noted("reduce --missing skip", &text).0, "1", "{word}");
+        assert_eq!(pass("reduce --comment #", &text), "1", "{word}");
+    }
+    for text in ["1 ##### 3\n", "1 2\n3 ###\n", "1 ########"] {
+        let error = fail("reduce", text);
+        assert!(error.contains("too narrow"), "{text:?}: {error}");
+    }
+    for word in ["#n/a", "#nan", "#value!"] {
+        assert!(fail("reduce", &format!("1 {word}\n")).contains(word));
+    }
+    for (text, sum) in [
+        ("#####\n1\n2\n", "3"),
+        ("##### sizes #####\n1\n2\n", "3"),
+        ("# SPILL!\n1\n", "1"),
+        ("#WARNING! see below\n1\n", "1"),
+        ("#Note!\n1\n", "1"),
+        ("#VALUE\n1\n", "1"),
+        ("1 # one\n2 #two!\n3 ## three\n", "6"),
+        ("#\n#!\n1\n", "1"),
+    ] {
+        assert_eq!(pass("reduce", text), sum, "{text:?}");
+    }
+    // Also where a block ends within the word.
+    for spaces in [2, 5, 8] {
+        let text = format!("1{}#SPILL! 3\n", " ".repeat((1 << 20) - spaces));
+        assert!(fail("reduce", &text).contains("#SPILL!"), "{spaces}");
+    }
+}
+
+#[test]
+fn inf_and_nan_of_old_c_are_read_or_told() {
+    for (word, value) in [
+        ("1.#INF00e+000", "inf"),
+        ("-1.#INF00e+000", "-inf"),
+        ("1.#QNAN0e+000", "NaN"),
+        ("-1.#IND00e+000", "NaN"),
+        ("1.#R", "NaN"),
+        ("1.#QO", "NaN"),
+    ] {
+        assert_eq!(pass("reduce", &format!("{word}\n1.5\n")), value, "{word}");
+    }
+    for word in ["1.#J", "-1.#J", "1.#IO"] {
+        for line in ["reduce", "reduce --delimiter ,"] {
+            let error = fail(line, &format!("1.5\n{word}\n"));
+            assert!(error.contains("inf or nan"), "{word}: {error}");
+            assert!(!error.contains("put a space"), "{word}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_remedy_for_multiples_knows_whether_there_is_a_header() {
+    let error = fail("reduce", "1\n4.0K\n");
+    assert!(
+        error.contains("--from=si --invalid=ignore --field 1"),
+        "{error}"
+    );
+    assert!(error.contains("--from=iec"), "{error}");
+    let error = fail("reduce --column x", "x\n1\n4.0K\n");
+    assert!(error.contains("--header --field 1"), "{error}");
 }

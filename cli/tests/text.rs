@@ -86,11 +86,7 @@ fn rows_fit_their_header_or_are_refused() {
             "130",
         ),
         ("--delimiter , --column a", "a,b,\n1,2,\n3,4,\n", "4"),
-        (
-            "--delimiter , --column b --ragged",
-            "a,b\n1,2,\n3,4,9\n",
-            "6",
-        ),
+        ("--delimiter , --column b --ragged", "a,b\n1,2,\n3,4\n", "6"),
         ("--delimiter , --column a --ragged", "a,b\n1\n3,4\n", "4"),
     ] {
         assert_eq!(
@@ -724,7 +720,7 @@ fn one_name_above_two_fields_is_refused_also_with_ragged() {
         "4.0"
     );
     let text = "a b\n1 2 3\n4 5\n7 8\n";
-    assert_eq!(pass("reduce --column b --ragged", text), "15");
+    assert_eq!(noted("reduce --column b --ragged", text).0, "15");
 }
 
 #[test]

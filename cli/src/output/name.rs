@@ -27,11 +27,23 @@ pub(super) enum Packing {
 }
 
 /// Endings of what is not written here, and what the user can do.
-const FOREIGN: [(&[&str], &str); 4] = [
+const FOREIGN: [(&[&str], &str); 6] = [
+    (&["gzip"], "write .gz"),
+    (
+        &[
+            "bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+            "float16", "float32", "float64", "float", "double", "int8", "int16", "int32", "int64",
+            "uint8", "uint16", "uint32", "uint64",
+        ],
+        "write .raw for the bytes of numbers, or .npy, which says their type",
+    ),
     (&["zst", "zstd"], "warpfold ... | zstd > FILE, or write .gz"),
     (&["xz", "lzma"], "warpfold ... | xz > FILE, or write .gz"),
     (
-        &["bz2", "lz4", "br", "z", "zip", "tar", "tgz", "7z", "rar"],
+        &[
+            "bz", "bz2", "lz", "lz4", "lzo", "br", "sz", "snappy", "z", "zip", "tar", "tgz", "7z",
+            "rar",
+        ],
         "write .gz, or pack the file afterwards",
     ),
     (
@@ -75,6 +87,22 @@ const FOREIGN: [(&[&str], &str); 4] = [
             "tiff",
             "jpg",
             "jpeg",
+            "dta",
+            "sav",
+            "sas7bdat",
+            "xpt",
+            "xlsb",
+            "xlsm",
+            "docx",
+            "dbf",
+            "sqlite3",
+            "msgpack",
+            "cbor",
+            "bson",
+            "nc4",
+            "cdf",
+            "root",
+            "mtx",
         ],
         "write .npy, .npz, .csv, .tsv or .json",
     ),

@@ -20,6 +20,8 @@ pub(super) struct Layout {
     pub(super) left_out: LeftOut,
     /// The lines above the table, if the first rows have fewer fields than most.
     pub(super) lines_above: Option<u64>,
+    /// The fields of the header, or of the first row.
+    pub(super) fields: usize,
 }
 
 /// The columns that are not read, although the user named none.
@@ -206,6 +208,7 @@ impl Planner<'_> {
         let (survey, options) = (self.survey, self.options);
         let wanted = &options.columns;
         self.check_marks()?;
+        self.check_tabs()?;
         let names = self.names()?;
         let has_header = names.as_ref().is_some_and(|names| names.is_first_row);
         self.check_row_names(names.as_ref().filter(|_| has_header))?;
@@ -291,6 +294,7 @@ impl Planner<'_> {
             width,
             columns,
             left_out,
+            fields,
         })
     }
 
@@ -328,6 +332,47 @@ impl Planner<'_> {
             "{place}: {cause}: --delimiter {mark}{decimal} reads them so"
         ));
         Ok(())
+    }
+
+    /// Fails if white space is to separate the columns, and tabs may separate others.
+    fn check_tabs(&self) -> Result<()> {
+        let is_said = self.options.delimiter.is_some() || self.dialect.delimiter.is_some();
+        if is_said || !self.survey.has_other_cells() {
+            return Ok(());
+        }
+        Err(Failure::with_remedy(
+            format_args!("{}: line {}", self.file, self.survey.first_line),
+            "each row has as many tabs, and other columns stand between them than between spaces",
+            "give --delimiter tab if tabs separate the columns, else --delimiter space",
+        ))
+    }
+
+    /// Fails if a word that no column is called by may be a damaged value, and no name.
+    fn check_first_words(&self) -> Result<()> {
+        let survey = self.survey;
+        let Some(word) = survey.doubtful_name(self.spelling) else {
+            return Ok(());
+        };
+        let is_name = |text: &str| survey.first.iter().any(|name| name == text);
+        let columns = self.options.columns.iter().map(|column| &*column.0);
+        let keys = self.keys.iter().flat_map(|key| {
+            let ends = ["", ":asc", ":desc"].into_iter();
+            ends.filter_map(|end| key.strip_suffix(end))
+        });
+        if columns
+            .chain(keys)
+            .any(|text| is_name(text.strip_prefix("name:").unwrap_or(text)))
+        {
+            return Ok(());
+        }
+        Err(Failure::with_remedy(
+            format_args!("{}: line {}", self.file, survey.first_line),
+            format_args!(
+                "this can be a header or the first row: `{}` may be a value with a mistake in it",
+                shown(word.as_bytes())
+            ),
+            "give --header or --no-header",
+        ))
     }
 
     /// Fails if rows with a field more than the header may begin with something else than names.
@@ -411,8 +456,18 @@ impl Planner<'_> {
         if options.no_header {
             return Ok(comment());
         }
+        if let Some(line) = survey.repeated_names() {
+            return Err(Failure::with_remedy(
+                format_args!("{}: line {}", self.file, survey.first_line),
+                format_args!("this can be a header or the first row: line {line} repeats it"),
+                "give --header or --no-header; take out the headers of files that were joined",
+            ));
+        }
         Ok(match verdict {
-            First::Header => Some(first()),
+            First::Header => {
+                self.check_first_words()?;
+                Some(first())
+            }
             First::Data => {
                 if survey.looks_counted() {
                     tell_of_numbers_that_may_be_names(self.file, survey);

@@ -11,6 +11,7 @@ mod cursor;
 mod rules;
 
 pub(super) use cursor::{Field, Step};
+pub(super) use rules::is_error_word;
 
 use super::Mistake;
 use crate::failure::{Failure, Result};
@@ -315,6 +316,18 @@ impl<'a> Sample<'a> {
         rest[..end].contains(&b'\t')
     }
 
+    /// How many tabs stand before a field, up to the one before or the start of the line.
+    pub(super) fn tabs_before(&self, field: &Field) -> usize {
+        let start = field.start - usize::from(field.quoted);
+        tabs(self.lexer.buffer[..start].iter().rev())
+    }
+
+    /// How many tabs stand behind a field, up to the next one or the end of the line.
+    pub(super) fn tabs_behind(&self, field: &Field) -> usize {
+        let end = field.end + usize::from(field.quoted);
+        tabs(self.lexer.buffer[end..].iter())
+    }
+
     #[inline]
     pub(super) fn bytes(&self, field: &Field) -> Cow<'a, [u8]> {
         field.bytes(&self.lexer.buffer)
@@ -337,4 +350,10 @@ impl<'a> Sample<'a> {
         let from = self.lexer.cursor.at;
         &self.lexer.buffer[from..(field.start - usize::from(field.quoted)).max(from)]
     }
+}
+
+/// The tabs in what separates words, up to something else.
+fn tabs<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
+    let gap = bytes.take_while(|byte| matches!(byte, b'\t' | b' ' | b',' | 0x0b | 0x0c));
+    gap.filter(|&&byte| byte == b'\t').count()
 }

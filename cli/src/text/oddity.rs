@@ -25,6 +25,10 @@ pub(super) enum Oddity {
     Truth,
     /// A date or a time.
     Time,
+    /// `1.#J`, which old C libraries write for inf and for NaN.
+    Rounded,
+    /// `#####`, where a column of a spreadsheet is too narrow.
+    Narrow,
     /// It has digits, and is none of these.
     Digits,
     Word,
@@ -35,6 +39,7 @@ pub(super) struct Feed {
     pub(super) delimiter: Option<u8>,
     /// The number of the field.
     pub(super) field: usize,
+    pub(super) has_header: bool,
 }
 
 impl Oddity {
@@ -49,6 +54,12 @@ impl Oddity {
         const TRUTHS: [&str; 8] = ["yes", "no", "y", "n", "t", "f", "on", "off"];
         if TRUTHS.contains(&text.to_lowercase().as_str()) {
             return Oddity::Truth;
+        }
+        if text.len() > 2 && text.bytes().all(|byte| byte == b'#') {
+            return Oddity::Narrow;
+        }
+        if text.trim_start_matches(['+', '-']).starts_with("1.#") {
+            return Oddity::Rounded;
         }
         if !text.contains(|c: char| c.is_numeric()) {
             return Oddity::Word;
@@ -136,7 +147,13 @@ impl Oddity {
             Oddity::Behind(unit) => (
                 format!("`{unit}` follows a number"),
                 match unit.as_str() {
-                    "K" | "M" | "G" | "T" => format!("write it out, as {}", feed.scaled()),
+                    "K" | "M" | "G" | "T" | "P" => format!(
+                        "write it out, as {}; or with --from=iec where K is 1024, as du -h has it",
+                        feed.scaled("si")
+                    ),
+                    "Ki" | "Mi" | "Gi" | "Ti" | "Pi" => {
+                        format!("write it out, as {}", feed.scaled("iec-i"))
+                    }
                     unit if is_multiple(unit) => "write the number out".into(),
                     unit if is_plain(unit) => {
                         let line = without(format!("sed -E 's/([0-9]) *{unit}/\\1/g'"));
@@ -165,6 +182,16 @@ impl Oddity {
                 "it looks like a date or a time".into(),
                 "write it as a number, such as seconds or 20240131; .npy files hold times".into(),
             ),
+            Oddity::Rounded => (
+                "an old C library writes this for inf and for NaN".into(),
+                "write inf or nan".into(),
+            ),
+            Oddity::Narrow => (
+                "a spreadsheet writes this where a column is too narrow".into(),
+                "widen the column and export it again; or give --comment '#' if a comment starts \
+                 here"
+                    .into(),
+            ),
             Oddity::Digits | Oddity::Word => return (String::new(), "mend it".into()),
         };
         (format!("; {what}"), remedy)
@@ -177,15 +204,16 @@ impl Feed {
         format!("{program} < FILE | warpfold ...{}", self.delimiter())
     }
 
-    /// What reads numbers with the prefixes of SI units.
-    fn scaled(&self) -> String {
+    /// What reads numbers with the prefixes of a kind of units.
+    fn scaled(&self, units: &str) -> String {
         let delimiter = match self.delimiter {
             None => String::new(),
             Some(b'\t') => " -d $'\\t'".into(),
             Some(byte) => format!(" -d '{}'", char::from(byte)),
         };
+        let header = if self.has_header { " --header" } else { "" };
         let program = format!(
-            "numfmt --from=si --invalid=ignore --header{delimiter} --field {}",
+            "numfmt --from={units} --invalid=ignore{header}{delimiter} --field {}",
             self.field
         );
         self.line(&program)
@@ -204,9 +232,13 @@ impl Feed {
 /// be left out in silence.
 pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
     match Oddity::of(word, spelling) {
-        Oddity::Percent | Oddity::Negative | Oddity::Quoted | Oddity::Before(_) | Oddity::Dash => {
-            true
-        }
+        Oddity::Percent
+        | Oddity::Negative
+        | Oddity::Quoted
+        | Oddity::Before(_)
+        | Oddity::Dash
+        | Oddity::Rounded
+        | Oddity::Narrow => true,
         Oddity::Behind(unit) => {
             let is_ordinal = ["st", "nd", "rd", "th"].contains(&unit.to_lowercase().as_str());
             // `12A` may be a seat, and `12.5 A` is a current.
@@ -222,14 +254,25 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
     }
 }
 
+/// Whether the hash in a word is part of what a program wrote in place of a number.
+pub(super) fn has_hash(word: &[u8]) -> bool {
+    let unsigned = word.strip_prefix(b"-").or(word.strip_prefix(b"+"));
+    unsigned.unwrap_or(word).starts_with(b"1.#") || word.iter().all(|&byte| byte == b'#')
+}
+
 /// A currency or a comparison before a number.
 fn sign_before(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&str> {
     const CURRENCIES: &str = "$€£¥₹₽₩¢₺₪₫฿";
+    const CODES: [&str; 16] = [
+        "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "RUB", "BRL", "KRW", "SEK", "NOK", "DKK",
+        "PLN", "CAD", "AUD",
+    ];
     let start = text.trim_start_matches(['+', '-']);
     let end = start.find(|c: char| c.is_numeric() || ".+-".contains(c))?;
     let sign = start[..end].trim();
     let is_currency = sign.contains(|c| CURRENCIES.contains(c));
-    let is_sign = is_currency && sign.chars().count() <= 4 || is_comparison(sign);
+    let is_code = CODES.contains(&sign) && start[sign.len()..end].ends_with(char::is_whitespace);
+    let is_sign = is_currency && sign.chars().count() <= 4 || is_code || is_comparison(sign);
     (is_sign && is_number(&start[end..])).then_some(sign)
 }
 

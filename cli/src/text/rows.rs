@@ -37,6 +37,10 @@ pub(super) struct Rows {
     /// Whether rows may be of other lengths.
     ragged: bool,
     has_header: bool,
+    /// Rows that have the fields of the header again, if these can be read as data.
+    repeats: Option<Repeats>,
+    /// Fields from this index on are beyond those that --ragged expects, and how many were left out.
+    beyond: (usize, u64),
     /// Columns that are left out since they held nothing as far as one looked.
     empty: Vec<usize>,
     /// Where the first row stands, or nothing before it was read.
@@ -48,6 +52,31 @@ pub(super) struct Rows {
     rows_left_out: u64,
     /// Where the first integer stands that its type does not hold, and what is to be said of it.
     rounded: Option<String>,
+}
+
+/// Rows that have the fields of the header again.
+struct Repeats {
+    header: Vec<Vec<u8>>,
+    /// How many fields of this row, from the start, are those of the header.
+    alike: usize,
+    first_line: Option<u64>,
+    count: u64,
+}
+
+impl Repeats {
+    #[inline]
+    fn take(&mut self, index: usize, field: &[u8]) {
+        let is_alike = self.alike == index && self.header.get(index).is_some_and(|h| h == field);
+        self.alike += usize::from(is_alike);
+    }
+
+    #[inline]
+    fn end_row(&mut self, fields: usize, line: u64) {
+        if std::mem::take(&mut self.alike) == fields && fields == self.header.len() {
+            self.first_line.get_or_insert(line);
+            self.count += 1;
+        }
+    }
 }
 
 /// What a text is read as.
@@ -148,6 +177,8 @@ impl Rows {
             lines_above: None,
             ragged: options.ragged,
             has_header: false,
+            repeats: None,
+            beyond: (usize::MAX, 0),
             empty: Vec::new(),
             first_line: None,
             ended: false,
@@ -238,13 +269,29 @@ impl Rows {
         if layout.has_header {
             self.read_header()?;
         }
+        if self.ragged && layout.fields > 0 {
+            self.beyond.0 = layout.fields;
+        }
         layout.left_out.warn(&self.lexer.input.name);
         self.empty = layout.left_out.empty;
         Ok(layout.columns)
     }
 
     fn read_header(&mut self) -> Result<()> {
-        while let Step::Field(_) = self.lexer.step()? {}
+        let mut header = Vec::new();
+        while let Step::Field(field) = self.lexer.step()? {
+            header.push(self.lexer.bytes(&field).into_owned());
+        }
+        let has_numbers = header
+            .iter()
+            .any(|field| self.spelling.kind(field).is_number());
+        // A word that comes again is told where it is read.
+        self.repeats = (has_numbers && header.len() > 1).then_some(Repeats {
+            header,
+            alike: 0,
+            first_line: None,
+            count: 0,
+        });
         self.has_header = true;
         Ok(())
     }
@@ -258,7 +305,14 @@ impl Rows {
             };
             match step {
                 Step::Field(field) => {
-                    let Some(lane) = self.plan.lane(self.lexer.fields() - 1) else {
+                    let index = self.lexer.fields() - 1;
+                    if let Some(repeats) = &mut self.repeats {
+                        repeats.take(index, &self.lexer.bytes(&field));
+                    }
+                    let Some(lane) = self.plan.lane(index) else {
+                        if index >= self.beyond.0 {
+                            self.beyond.1 += u64::from(!self.lexer.bytes(&field).is_empty());
+                        }
                         if !self.empty.is_empty() {
                             self.check_empty(&field)?;
                         }
@@ -298,6 +352,9 @@ impl Rows {
     fn end_row(&mut self, fields: usize, sink: &mut impl Sink) -> Result<()> {
         if self.first_line.is_none() {
             self.first_line = Some(self.lexer.row_line());
+        }
+        if let Some(repeats) = &mut self.repeats {
+            repeats.end_row(fields, self.lexer.row_line());
         }
         match &self.width {
             Some(width) if width.fields != fields => return Err(self.other_width(width, fields)),
@@ -393,6 +450,10 @@ impl Rows {
             false if width.has_tabs => {
                 "give --delimiter tab if tabs separate the columns; else mend the row"
             }
+            false if fields < width.fields && !self.has_delimiter() => {
+                "fill the gaps, such as with NA, or give --delimiter: white space does not tell \
+                 which column of this row is empty"
+            }
             false if fields > width.fields && self.delimiter() == Some(b',') => {
                 "mend the row (a number with commas stands in quotes), or give --ragged: what is \
                  beyond is left out"
@@ -412,6 +473,35 @@ impl Rows {
                 "{name}: line {line}: what follows # looks like data, and is left out as a \
                  comment: --no-comments reads it, --comment '#' says that it is one"
             ));
+        }
+        let repeats = self.repeats.as_ref();
+        if let Some((repeats, line)) = repeats.and_then(|r| Some((r, r.first_line?))) {
+            let (rows, are) = match repeats.count {
+                1 => (format!("line {line} repeats the header"), "is"),
+                count => (
+                    format!("{count} rows, from line {line} on, repeat the header"),
+                    "are",
+                ),
+            };
+            logger::insist(format!(
+                "{name}: {rows}, and {are} read as data: take them out if files were joined"
+            ));
+        }
+        let (_, beyond) = self.beyond;
+        if beyond > 0 {
+            let what = if self.has_header {
+                "the header"
+            } else {
+                "the first row"
+            };
+            let were = if beyond == 1 { "was" } else { "were" };
+            logger::remark(
+                "note",
+                format!(
+                    "{name}: {} beyond those of {what} {were} left out, as --ragged says",
+                    counted(beyond as usize, "field")
+                ),
+            );
         }
         if let Some(rounded) = &self.rounded {
             logger::insist(format!("{name}: {rounded}"));
@@ -461,10 +551,16 @@ impl Rows {
             b"" => "a number is missing here".into(),
             field => format!("`{}` stands for a missing number", shown(field)),
         };
+        let comment = match field.starts_with(b"#") {
+            true => "; or give --comment '#' if a comment starts here",
+            false => "",
+        };
         match bad {
             Bad::Missing => (
                 what,
-                Some("give --missing skip or --missing nan, or choose others with --column".into()),
+                Some(format!(
+                    "give --missing skip or --missing nan, or choose others with --column{comment}"
+                )),
             ),
             Bad::Number(_) => (
                 format!("{what}, and {dtype} has no NaN"),
@@ -510,7 +606,8 @@ impl Rows {
                                 .into(),
                         ),
                     ),
-                    (BadNumber::NotANumber, _) if self.has_comment(token) => (
+                    (BadNumber::NotANumber, _)
+                        if self.has_comment(token) && !oddity::has_hash(token) => (
                         cause,
                         Some(
                             match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
@@ -590,6 +687,7 @@ impl Rows {
         let feed = oddity::Feed {
             delimiter: self.delimiter(),
             field: self.lexer.fields(),
+            has_header: self.has_header,
         };
         let (what, remedy) = oddity.told(&feed);
         (what, format!("{remedy}{others}{skip}"))

@@ -1,5 +1,6 @@
 //! What a field means: a number, or a missing value.
 
+use super::lexer::is_error_word;
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
 use crate::number::{BadNumber, DType, Number, with_number};
@@ -199,7 +200,7 @@ impl Spelling {
         let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
         // None of them starts with a digit, and most fields do.
         let may_be_usual = field.first().is_none_or(|byte| !byte.is_ascii_digit());
-        let is_usual = || MISSING.iter().any(usual) || is_of_stata(field);
+        let is_usual = || MISSING.iter().any(usual) || is_of_stata(field) || is_error_word(field);
         if may_be_usual && is_usual() || self.own.iter().any(|own| own == field) {
             return true;
         }
@@ -508,7 +509,7 @@ fn without_groups(field: &[u8], thousands: char, decimal: u8) -> Option<Vec<u8>>
 }
 
 /// What infinity and NaN are called by C libraries before C99: `1.#INF`, `-1.#IND`, also with
-/// zeros behind it.
+/// zeros or an exponent of 0 behind it. A QNAN that is rounded like digits is `1.#R`.
 fn old_c(field: &[u8]) -> Option<f64> {
     let (negative, magnitude) = match field {
         [b'-', rest @ ..] => (true, rest),
@@ -516,11 +517,15 @@ fn old_c(field: &[u8]) -> Option<f64> {
         _ => (false, field),
     };
     let name = magnitude.strip_prefix(b"1.#")?;
+    let name = [&b"e+000"[..], b"e+00", b"E+000", b"E+00"]
+        .iter()
+        .find_map(|exponent| name.strip_suffix(*exponent))
+        .unwrap_or(name);
     let zeros = name.iter().rev().take_while(|&&byte| byte == b'0').count();
     match &name[..name.len() - zeros] {
         b"INF" if negative => Some(f64::NEG_INFINITY),
         b"INF" => Some(f64::INFINITY),
-        b"IND" | b"QNAN" | b"SNAN" => Some(f64::NAN),
+        b"IND" | b"QNAN" | b"SNAN" | b"R" | b"QO" | b"QNB" | b"SNB" => Some(f64::NAN),
         _ => None,
     }
 }

@@ -62,12 +62,49 @@ pub(super) struct Survey {
     pub(super) columns: Vec<Contents>,
     /// What their first fields are, if these are names of rows.
     row_names: RowNames,
+    /// The first line that has the fields of the first row again. Nothing if another row begins like
+    /// it, as data do.
+    pub(super) repeated: Option<u64>,
+    /// Whether a row begins like the first one, and is another.
+    begins_alike: bool,
+    tabs: Tabs,
     /// How often other marks than the delimiter stand in each row, and whether beside numbers.
     marks: [Mark; MARKS.len()],
 }
 
 /// What separates the columns of other tables.
 const MARKS: [u8; 3] = [b';', b'|', b'\t'];
+
+/// How many tabs stand before, between and behind the words of rows.
+#[derive(Debug, Default)]
+struct Tabs {
+    row: Vec<usize>,
+    first: Vec<usize>,
+    /// Whether a row has more or fewer than the first.
+    is_uneven: bool,
+    /// Whether a row has them in other places than the first.
+    differ: bool,
+}
+
+impl Tabs {
+    fn end_row(&mut self, is_first: bool) {
+        let row = std::mem::take(&mut self.row);
+        if is_first {
+            self.first = row;
+            return;
+        }
+        self.is_uneven |= row.iter().sum::<usize>() != self.first.iter().sum::<usize>();
+        self.differ |= row != self.first;
+    }
+
+    /// Whether each row has as many, and other fields stand between them than white space cuts.
+    fn cut_otherwise(&self) -> bool {
+        let has_tabs = self.first.iter().any(|&tabs| tabs > 0);
+        let inner = self.first.get(1..self.first.len().saturating_sub(1));
+        let has_spaces = inner.is_some_and(|inner| inner.contains(&0));
+        has_tabs && !self.is_uneven && (self.differ || has_spaces)
+    }
+}
 
 /// A mark in the fields of the rows.
 #[derive(Debug, Default, Clone, Copy)]
@@ -179,6 +216,8 @@ impl Survey {
         };
         let mut sample = lexer.sample();
         let (mut row, mut index, mut last_empty) = (0, 0, false);
+        // How many fields of the row, from the start, are those of the first one.
+        let (mut alike, mut tabs_behind) = (0, 0);
         let mut unsettled = Vec::new();
         let delimiter = lexer.dialect.delimiter;
         let mut before: Option<Cow<'_, [u8]>> = None;
@@ -186,6 +225,10 @@ impl Survey {
             match sample.step() {
                 Step::Field(field) if index < MOST_COLUMNS => {
                     let bytes = sample.bytes(&field);
+                    if row < TELLING_ROWS && delimiter.is_none() {
+                        survey.tabs.row.push(sample.tabs_before(&field));
+                        tabs_behind = sample.tabs_behind(&field);
+                    }
                     if row < TELLING_ROWS {
                         if !field.quoted && delimiter.is_some() {
                             survey.look_for_marks(&bytes, spelling);
@@ -222,6 +265,9 @@ impl Survey {
                         survey.first.push(text_of(&bytes));
                         survey.all_quoted &= field.quoted;
                     } else {
+                        let first = survey.first.get(index).filter(|_| alike == index);
+                        let is_alike = first.is_some_and(|first| text_is(&bytes, first));
+                        alike += usize::from(is_alike);
                         let comment = lexer.dialect.comment;
                         let kind = survey.look_at(row, index, &bytes, spelling, comment);
                         let is_number = matches!(kind, Some(Kind::Integer | Kind::Float));
@@ -236,6 +282,16 @@ impl Survey {
                 Step::Field(_) => index += 1,
                 Step::RowEnd(width) => {
                     before = None;
+                    if row > 0 && alike == width && width == survey.first.len() {
+                        survey.repeated.get_or_insert(sample.row_line());
+                    } else {
+                        survey.begins_alike |= alike > 0;
+                    }
+                    alike = 0;
+                    if row < TELLING_ROWS && delimiter.is_none() {
+                        survey.tabs.row.push(tabs_behind);
+                        survey.tabs.end_row(row == 0);
+                    }
                     if row < TELLING_ROWS {
                         survey.end_marks(row == 0);
                         let line = sample.row_line();
@@ -267,6 +323,9 @@ impl Survey {
                 Step::End => break true,
             }
         };
+        if survey.begins_alike {
+            survey.repeated = None;
+        }
         survey.rows = row.saturating_sub(1);
         survey.is_whole = row > 0 || ends && survey.first.is_empty();
         survey
@@ -308,6 +367,40 @@ impl Survey {
         let found = marks
             .find(|(mark, _)| mark.in_all.is_some() && mark.beside > 0 && mark.beside + 1 >= rows);
         found.map(|(_, byte)| byte)
+    }
+
+    /// Whether tabs separate other columns than white space does, as often in each row.
+    pub(super) fn has_other_cells(&self) -> bool {
+        self.rows > 0 && self.tabs.cut_otherwise()
+    }
+
+    /// A word of the first row that may be a damaged value: it stands above numbers, and does not
+    /// look like a name.
+    pub(super) fn doubtful_name(&self, spelling: &Spelling) -> Option<&str> {
+        let shift = usize::from(self.is_shifted() && !self.ends_empty);
+        let is_above_numbers = |index: usize| {
+            let below = self.columns.get(index + shift);
+            below.is_none_or(|below| {
+                let (numbers, words) = below.numbers_and_words();
+                numbers > 0 || words == 0
+            })
+        };
+        let is_quoted = self.is_quoted_alone();
+        let mut words = self.first.iter().zip(&self.kinds).enumerate();
+        let doubtful = words.find(|&(index, (word, kind))| {
+            *kind == Kind::Word
+                && is_above_numbers(index)
+                && !is_plain_name(word, is_quoted, spelling)
+        });
+        doubtful.map(|(_, (word, _))| word.as_str())
+    }
+
+    /// Where the first row stands again, if it begins with a name, as a header that came with its
+    /// file does.
+    pub(super) fn repeated_names(&self) -> Option<u64> {
+        let begins = self.first.first().is_some_and(|name| is_name(name));
+        let is_word = self.kinds.first() == Some(&Kind::Word);
+        self.repeated.filter(|_| begins && is_word)
     }
 
     /// Why the first fields of rows with one more than the header may be no names of rows.
@@ -608,6 +701,59 @@ pub(super) fn is_name(word: &str) -> bool {
     ];
     let start = word.trim_start_matches(['(', '[', '_', ' ']);
     start.starts_with(char::is_alphabetic) && !VALUES.contains(&word.to_lowercase().as_str())
+}
+
+/// Whether a word above numbers is a name, and no value with a mistake in it: it starts with a
+/// letter, and is no quantity and no word for what lacks. Quotes around names alone let others start
+/// with a sign.
+fn is_plain_name(word: &str, is_quoted: bool, spelling: &Spelling) -> bool {
+    const VALUES: [&str; 20] = [
+        "unknown",
+        "undefined",
+        "undef",
+        "unavailable",
+        "not available",
+        "no data",
+        "nodata",
+        "n.k.",
+        "n.s.",
+        "n.b.",
+        "n.v.",
+        "k.a.",
+        "n/d",
+        "n/k",
+        "n/r",
+        "s/d",
+        "qnan",
+        "snan",
+        "infty",
+        "bql",
+    ];
+    let start = match is_quoted {
+        true => word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'),
+        false => word,
+    };
+    let is_letter = |c: char| c == '_' || c.is_alphabetic() && !c.is_numeric();
+    let lower = start.to_lowercase();
+    // `nan(ind)`, `NA*`
+    let end = start
+        .find(|c| "([{*\u{2020}!?,;".contains(c))
+        .unwrap_or(start.len());
+    let head = &start[..end];
+    let is_spelled = spelling.kind(head.as_bytes()) == Kind::Word
+        || head.is_empty()
+        || head.ends_with(char::is_whitespace);
+    start.starts_with(is_letter)
+        && is_spelled
+        && (start.starts_with('_') || is_name(start))
+        && !VALUES.contains(&lower.as_str())
+        && !lower.starts_with("err:")
+        && !oddity::is_quantity(word.as_bytes(), spelling)
+}
+
+/// Whether the content of a field is a text.
+fn text_is(bytes: &[u8], text: &str) -> bool {
+    bytes == text.as_bytes() || bytes.len() > text.len() && text_of(bytes) == text
 }
 
 /// The bytes before a comment.

@@ -51,7 +51,7 @@ pub(in crate::text) enum Step {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::text) struct Field {
     pub(super) start: usize,
-    end: usize,
+    pub(super) end: usize,
     pub(in crate::text) quoted: bool,
     /// Whether two quotes in it stand for one.
     doubled: bool,
@@ -201,10 +201,11 @@ impl Cursor {
                     }
                 }
                 byte if byte.is_ascii_whitespace() => self.at += 1,
-                byte if rules.starts_comment(byte, &text[self.at..]) => {
-                    if !self.begin_comment(text, ended, None) {
-                        return Ok(Step::More);
-                    }
+                byte if Some(byte) == rules.comment && !self.has_line(text, ended) => {
+                    return Ok(Step::More);
+                }
+                byte if rules.starts_comment(byte, &text[self.at..], self.fields > 0) => {
+                    self.begin_comment(text, None);
                 }
                 b',' => {
                     if self.after != After::Field {
@@ -301,10 +302,11 @@ impl Cursor {
                     }
                     continue;
                 }
-                if rules.starts_comment(byte, &text[self.at..]) {
-                    if !self.begin_comment(text, ended, Some(delimiter)) {
-                        return Ok(Step::More);
-                    }
+                if Some(byte) == rules.comment && !self.has_line(text, ended) {
+                    return Ok(Step::More);
+                }
+                if rules.starts_comment(byte, &text[self.at..], false) {
+                    self.begin_comment(text, Some(delimiter));
                     continue;
                 }
             }
@@ -399,21 +401,23 @@ impl Cursor {
         Step::Field(field)
     }
 
-    /// Begins a comment, once its line is in the buffer or enough of it. Takes note of one that may
-    /// be data.
+    /// Whether the rest of the line is in the buffer, or enough of it.
     #[cold]
-    fn begin_comment(&mut self, text: &[u8], ended: bool, delimiter: Option<u8>) -> bool {
+    fn has_line(&self, text: &[u8], ended: bool) -> bool {
+        let rest = &text[self.at..];
+        ended || rest.len() > KEPT_BYTES || memchr2(b'\n', b'\r', rest).is_some()
+    }
+
+    /// Begins a comment. Takes note of one that may be data.
+    #[cold]
+    fn begin_comment(&mut self, text: &[u8], delimiter: Option<u8>) {
         let rest = &text[self.at + 1..];
         let end = memchr2(b'\n', b'\r', rest);
-        if end.is_none() && !ended && rest.len() < KEPT_BYTES {
-            return false;
-        }
         let comment = &rest[..end.unwrap_or(rest.len())];
         if self.is_doubtful(comment, delimiter) {
             self.doubtful = self.doubtful.or(Some(self.line));
         }
         self.in_comment = true;
-        true
     }
 
     /// Whether a comment looks like a row, or the rest of one, whose first field starts with what

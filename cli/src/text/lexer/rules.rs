@@ -44,23 +44,78 @@ impl Rules {
     /// Whether a word is the start of a comment. What spreadsheets write for an error is none,
     /// though it starts alike.
     #[inline]
-    pub(super) fn starts_comment(&self, byte: u8, text: &[u8]) -> bool {
-        Some(byte) == self.comment && !(byte == b'#' && !self.is_said && is_error_word(text))
+    pub(super) fn starts_comment(&self, byte: u8, text: &[u8], within_row: bool) -> bool {
+        let is_error = || byte == b'#' && !self.is_said && self.starts_error(text, within_row);
+        Some(byte) == self.comment && !is_error()
+    }
+
+    /// Whether a text starts with what spreadsheets write in place of a number.
+    fn starts_error(&self, text: &[u8], within_row: bool) -> bool {
+        let line = text.split(|byte| matches!(byte, b'\n' | b'\r')).next();
+        let line = line.unwrap_or(text);
+        let ends = |byte: &u8| b" \t,;|\"".contains(byte) || Some(*byte) == self.delimiter;
+        let end = line.iter().position(ends).unwrap_or(line.len());
+        let (word, rest) = line.split_at(end);
+        if WORDS.contains(&word) {
+            return true;
+        }
+        if within_row {
+            // With a mark, words in small letters are those of a comment.
+            let capital = word.to_ascii_uppercase();
+            let is_known = WORDS.contains(&&capital[..])
+                || !capital.ends_with(b"!") && !capital.ends_with(b"?") && is_error_word(&capital);
+            return is_known
+                || is_error_word(word)
+                || word.len() >= 3 && word.iter().all(|&byte| byte == b'#');
+        }
+        // At the start of a line, words after it make it a comment.
+        let is_field = rest
+            .first()
+            .is_some_and(|byte| Some(*byte) == self.delimiter || b",;|".contains(byte));
+        is_error_word(word) && (is_field || rest.trim_ascii().is_empty())
     }
 }
 
-/// Whether a text starts with the word for an error in spreadsheets.
-fn is_error_word(text: &[u8]) -> bool {
-    // The last ones are German, and Spanish or Portuguese.
-    const WORDS: [&[u8]; 13] = [
-        b"#N/A", b"#NA", b"#DIV/0!", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!", b"#NV",
-        b"#WERT!", b"#ZAHL!", b"#BEZUG!", b"#N/D",
-    ];
-    WORDS.iter().any(|word| {
-        let rest = text.strip_prefix(*word);
-        rest.is_some_and(|rest| {
-            rest.first()
-                .is_none_or(|byte| b" \t\r\n,;|\"".contains(byte))
-        })
-    })
+/// Errors of spreadsheets that no comment starts with. The last ones are German, and Spanish or
+/// Portuguese.
+const WORDS: [&[u8]; 13] = [
+    b"#N/A", b"#NA", b"#DIV/0!", b"#NAME?", b"#NULL!", b"#NUM!", b"#REF!", b"#VALUE!", b"#NV",
+    b"#WERT!", b"#ZAHL!", b"#BEZUG!", b"#N/D",
+];
+
+/// Whether a word is an error of a spreadsheet, in any language: capital letters with `!` or `?`
+/// behind them, two letters with a stroke between them, or a division by 0.
+pub(in crate::text) fn is_error_word(word: &[u8]) -> bool {
+    const BARE: [&str; 7] = ["NAN", "INF", "IND", "ERR", "ERROR", "NULL", "GETTING_DATA"];
+    if WORDS.contains(&word) {
+        return true;
+    }
+    let text = str::from_utf8(word)
+        .ok()
+        .and_then(|word| word.strip_prefix('#'));
+    let Some(text) = text else {
+        return false;
+    };
+    let body = text.strip_suffix(['!', '?']);
+    let letters = body
+        .unwrap_or(text)
+        .trim_start_matches(['\u{a1}', '\u{bf}']);
+    let is_capital = |c: char| c.is_alphabetic() && !c.is_lowercase();
+    let is_marked = body.is_some()
+        && letters.starts_with(is_capital)
+        && letters.chars().count() >= 2
+        && letters
+            .chars()
+            .all(|c| is_capital(c) || c.is_ascii_digit() || "/_.'".contains(c));
+    let is_bare = BARE.contains(&text)
+        || match text.split_once('/') {
+            Some((first, "0")) => !first.is_empty() && first.chars().all(is_capital),
+            Some((first, second)) => {
+                let is_letter =
+                    |part: &str| part.chars().count() == 1 && part.chars().all(is_capital);
+                is_letter(first) && is_letter(second)
+            }
+            None => false,
+        };
+    is_marked || is_bare
 }
