@@ -113,6 +113,9 @@ import signal, threading
 import numpy as np
 import warpfold as wf
 
+# A job in the background of a shell is started with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def interrupt():
     # Once the calls below have begun. They take much longer.
     threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
