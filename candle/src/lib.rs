@@ -57,9 +57,9 @@
 //! stream is kept. **This side has not run on a GPU yet.**
 //!
 //! Candle needs nvcc to build its own kernels then, and the program needs libcuda, libcudart,
-//! cuBLAS and cuRAND to link and to start. Without the feature there is nothing of CUDA. Candle has no
-//! kernels for `i16` and `i32` there; these operations copy and convert such tensors themselves, if
-//! they have up to 8 dimensions.
+//! cuBLAS and cuRAND to link and to start. Without the feature there is nothing of CUDA. Candle has
+//! no kernels for `i16` and `i32` there; these operations copy and convert such tensors themselves,
+//! if they have up to 8 dimensions.
 //!
 //! Tensors on Metal are an error. If `WARPFOLD_DEVICE` names a GPU, warpfold computes there what
 //! lies in host memory, as [`warpfold::Device::for_host_data`] says; the bits are the same.

@@ -24,12 +24,13 @@ begins with a double quote ends with one.
 The first row of a table is its header if it holds words and no numbers. If it holds both, it may \
 be either: give --header or --no-header. So it may if a word above numbers starts with no letter, \
 as $5 or 1.5- do, and no column is called by its name. It is data if a word comes again below, \
-unless its numbers are years or count evenly, as names do, or the whole row comes again. A comment before the first row, as numpy.savetxt \
-writes it, can be the header too: `# a b` above rows of two numbers names two columns. Rows that \
-are longer or shorter than the others are an error, without --ragged. Where all rows have one \
-field more than the header, they begin with the name of the row if these names and the header are \
-quoted, as R writes them, or if --row-names says so. A first column that alone has no name is left \
-out, unless --column names its number: it names the rows, as in pandas.
+unless its numbers are years or count evenly, as names do, or the whole row comes again. A \
+comment before the first row, as numpy.savetxt writes it, can be the header too: `# a b` above \
+rows of two numbers names two columns. Rows that are longer or shorter than the others are an \
+error, without --ragged. Where all rows have one field more than the header, they begin with the \
+name of the row if these names and the header are quoted, as R writes them, or if --row-names says \
+so. A first column that alone has no name is left out, unless --column names its number: it names \
+the rows, as in pandas.
 
 A column is called by its number or its name. What can mean two columns is an error: \
 name:2 is the column with this name, and number:2 the second one.
@@ -39,9 +40,10 @@ Integers that a type of floats does not hold are rounded, and a warning says so.
 A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
 keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \
 between white space), and select keeps no row that has one; reduce, stats, histogram and unique \
-leave it out of its own column. .a to .z of Stata are missing. Errors of spreadsheets, such as #VALUE! and #SPILL!, are missing, and start no comment. \
-1.#INF and 1.#IND, of old C libraries, are inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. \
-A field has up to 16 MiB.
+leave it out of its own column. .a to .z of Stata are missing. Errors of spreadsheets, such as \
+#VALUE! and #SPILL!, are missing, and start no comment. 1.#INF and 1.#IND, of old C libraries, are \
+inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. A field \
+has up to 16 MiB.
 
 "
     };

@@ -619,6 +619,15 @@ def _converted(array: Array, to: int) -> Array:
     return array.library.astype(array, to)
 
 
+def _read_as(x: Any, library: Library, dtype: Any, wide: bool) -> tuple[Array, int]:
+    """The array, converted where that takes a copy, and the type of what is computed."""
+    array = read(x, library)
+    to = WIDE[array.code] if wide else array.code
+    if dtype is not None:
+        to = code_of(dtype)
+    return _converted(array, to), to
+
+
 def fold(
     op: str,
     x: Any,
@@ -631,11 +640,7 @@ def fold(
     wide: bool,
     identity: bool,
 ) -> Any:
-    array = read(x, library)
-    to = WIDE[array.code] if wide else array.code
-    if dtype is not None:
-        to = code_of(dtype)
-    array = _converted(array, to)
+    array, to = _read_as(x, library, dtype, wide)
     name = operator_on(op, to)
     if op in ("minimum", "maximum") and initial is None and not identity:
         _check_lanes(array, axis, op)
@@ -729,11 +734,7 @@ def scan(
     out: Any,
     wide: bool,
 ) -> Any:
-    array = read(x, library)
-    to = WIDE[array.code] if wide else array.code
-    if dtype is not None:
-        to = code_of(dtype)
-    array = _converted(array, to)
+    array, to = _read_as(x, library, dtype, wide)
     if axis is None:
         array = _flat(array)
     along = [0 if axis is None else _axis(axis, array.ndim)]

@@ -108,9 +108,9 @@ impl Device {
     /// # Safety
     ///
     /// At `address` there are `len` elements that the device can access, aligned to their size as
-    /// far as that is a power of two. They stay there until the buffer is dropped and the calls with
-    /// it have ended. Meanwhile nobody else writes them, and if a call writes them nobody reads
-    /// them, but in the order of the device's stream.
+    /// far as that is a power of two. They stay there until the buffer is dropped and the calls
+    /// with it have ended. Meanwhile nobody else writes them, and if a call writes them nobody
+    /// reads them, but in the order of the device's stream.
     #[cfg(feature = "cuda")]
     pub unsafe fn borrow<T: Element>(&self, address: u64, len: usize) -> Result<Buffer<T>> {
         match &self.backend {

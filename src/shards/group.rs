@@ -242,7 +242,7 @@ impl Group {
         })
     }
 
-    /// The same, with an argument for each device.
+    /// As [`each`](Group::each), with an argument for each device.
     fn each_with<A: Send, R: Send>(
         &self,
         arguments: Vec<A>,

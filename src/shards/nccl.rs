@@ -37,8 +37,8 @@ use std::time::Duration;
 ///
 /// An exchange copies the packet to the GPU, gathers all on a stream of its own, and copies them
 /// back; the host waits for that, but no longer than the timeout. Meanwhile it asks NCCL for errors
-/// of other ranks. After either, a communicator that was made here is aborted. From NCCL 2.22 on the
-/// first exchange also connects the ranks, and NCCL waits for all of them without a timeout.
+/// of other ranks. After either, a communicator that was made here is aborted. From NCCL 2.22 on
+/// the first exchange also connects the ranks, and NCCL waits for all of them without a timeout.
 ///
 /// Memory: on the GPU, and pinned on the host, 256 KiB for each rank. Longer packets go in pieces.
 pub struct Nccl {

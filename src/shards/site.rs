@@ -5,12 +5,12 @@ use super::Nodes;
 use crate::cpu::counter::Counter;
 #[cfg(feature = "cuda")]
 use crate::cpu::counter::blocks_of;
-use crate::device::{Backend, DeviceBinder};
+use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
 use crate::ops::Add;
 use crate::primitives::reduce::cpu::push;
 use crate::primitives::weighted::cpu::append_sorted;
-use crate::source::{Form, Host, HostBinder, Items, Place, Source};
+use crate::source::{Form, Host, Place, Source};
 use crate::{
     Bins, Buffer, Carry, Count, Counted, Device, Element, Error, Function, Monoid, Prefixes,
     Result, Runs, Scanner,
@@ -151,11 +151,8 @@ impl Site for Host {
         start: u64,
         source: impl Source<Item = T>,
     ) -> Result<Nodes<T, Op>> {
-        let mut binder = HostBinder::new(device);
-        let (len, arguments) = (source.items()?, source.bind(&mut binder)?);
-        // SAFETY: the device of host memory is the CPU, so these are addresses in it. The source
-        // outlives the call.
-        Ok(unsafe { nodes_on_cpu(&source, start, len, arguments) })
+        let call = Call::<Host>::on(device);
+        Ok(nodes_on_cpu(start, call.bind(&source)?))
     }
 
     fn scan<T: Element, Op: Monoid<T>>(
@@ -260,10 +257,8 @@ impl Site for Host {
     where
         Add: Monoid<W>,
     {
-        let (mut binder, len) = (HostBinder::new(device), items.items()?);
-        let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-        // SAFETY: these are addresses in host memory. The sources outlive the call.
-        unsafe { bin_nodes_on_cpu(&items, &weights, len, bound, bins, before) }
+        let call = Call::<Host>::on(device);
+        bin_nodes_on_cpu(call.bind(&items)?, call.bind(&weights)?, bins, before)
     }
 }
 
@@ -282,10 +277,8 @@ impl Site for Device {
     ) -> Result<Nodes<T, Op>> {
         match &device.backend {
             Backend::Cpu => {
-                let mut binder = DeviceBinder::new(device);
-                let (len, arguments) = (source.items()?, source.bind(&mut binder)?);
-                // SAFETY: the binder gave addresses in host memory. The source outlives the call.
-                Ok(unsafe { nodes_on_cpu(&source, start, len, arguments) })
+                let call = Call::<Device>::on(device);
+                Ok(nodes_on_cpu(start, call.bind(&source)?))
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(_) if sums_are_elements::<T>() => nodes_of_blocks(device, start, source),
@@ -411,63 +404,37 @@ impl Site for Device {
                 remedy: "give the shard in host memory",
             });
         }
-        let (mut binder, len) = (DeviceBinder::new(device), items.items()?);
-        let bound = (items.bind(&mut binder)?, weights.bind(&mut binder)?);
-        // SAFETY: the device is the CPU, so these are addresses in host memory. The sources outlive
-        // the call.
-        unsafe { bin_nodes_on_cpu(&items, &weights, len, bound, bins, before) }
+        let call = Call::<Device>::on(device);
+        bin_nodes_on_cpu(call.bind(&items)?, call.bind(&weights)?, bins, before)
     }
 }
 
-/// # Safety
-///
-/// The arguments are those of the source, which lies in host memory and has `len` items.
-unsafe fn nodes_on_cpu<P: Place, T: Element, Op: Monoid<T>, S: Source<P, Item = T>>(
-    _: &S,
+/// The nodes of items in host memory.
+fn nodes_on_cpu<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     start: u64,
-    len: usize,
-    arguments: <S::Form as Form>::Arguments,
+    source: Bound<'_, F>,
 ) -> Nodes<T, Op> {
     const { assert_element_size::<T>() };
     let mut counter = Counter::at(start);
-    // SAFETY: the caller's.
-    unsafe {
-        Items::with_sums::<S::Form, Op, _>(&arguments, len, |items, sum_block| {
-            push::<T, Op>(items, sum_block, &mut counter);
-        });
-    }
+    source.with_sums::<Op, _>(|items, sum_block| push::<T, Op>(items, sum_block, &mut counter));
     Nodes::of_counter(counter)
 }
 
-/// # Safety
-///
-/// The arguments are those of the sources, which lie in host memory and have `len` items.
-unsafe fn bin_nodes_on_cpu<P, W, X, S, V>(
-    _: &S,
-    _: &V,
-    len: usize,
-    (items, weights): (<S::Form as Form>::Arguments, <V::Form as Form>::Arguments),
+/// The nodes of each bin, of items and weights in host memory.
+fn bin_nodes_on_cpu<W: Element, X: Counted, F: Form<Item = X>, G: Form<Item = W>>(
+    items: Bound<'_, F>,
+    weights: Bound<'_, G>,
     bins: &Bins<X::Value>,
     before: &[u64],
 ) -> Result<Vec<W::Accumulator>>
 where
-    P: Place,
-    W: Element,
-    X: Counted,
-    S: Source<P, Item = X>,
-    V: Source<P, Item = W>,
     Add: Monoid<W>,
 {
     const { assert_element_size::<W>() };
     let mut counters: Vec<_> = before.iter().map(|&before| Counter::at(before)).collect();
-    // SAFETY: the caller's.
-    unsafe {
-        Items::with::<S::Form, _>(&items, len, |items| {
-            Items::with::<V::Form, _>(&weights, len, |weights| {
-                append_sorted(items, weights, bins, &mut counters)
-            })
-        })
-    }?;
+    items.with_items(|items| {
+        weights.with_items(|weights| append_sorted(items, weights, bins, &mut counters))
+    })?;
     Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 

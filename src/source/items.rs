@@ -47,8 +47,8 @@ unsafe fn evaluate<F: Form, To>(
     );
 }
 
-/// Some of the items, if these lie side by side. A pointer, since a reference would fix the lifetime
-/// `'a`; what it points to stays as long.
+/// Some of the items, if these lie side by side. A pointer, since a reference would fix the
+/// lifetime `'a`; what it points to stays as long.
 type Part<'a, T> = &'a (dyn Fn(Range<usize>) -> Option<*const [T]> + Sync);
 
 /// Writes the items from a position on: as many as there is room for.

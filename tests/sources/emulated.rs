@@ -93,8 +93,8 @@ pub(crate) fn lengths(run: usize, share: usize) -> Vec<usize> {
     lengths
 }
 
-/// Sources that engines read, as the dot product. Of each kernel a run has one of them, the next one
-/// on the next day.
+/// Sources that engines read, as the dot product. Of each kernel a run has one of them, the next
+/// one on the next day.
 const IN_TURN: [&str; 4] = [
     "gathered",
     "greater of floats",

@@ -165,13 +165,13 @@ pub(crate) enum PrimitiveName {
     ScanLevels,
     /// All prefixes of long arrays in one launch, on GPUs of compute capability 9.0 to 10.x
     ScanWave,
-    /// The same for arrays that do not start at a multiple of 16 bytes
+    /// All prefixes of long arrays that start anywhere, on GPUs of compute capability 9.0 to 10.x
     ScanWaveAnywhere,
     /// All prefixes by a costly operator in one launch, on GPUs of compute capability 8.0 and above
     ScanShares,
     /// The numbers that have a flag, which is a byte
     Select,
-    /// The same for long arrays, on GPUs of compute capability 9.0 to 10.x
+    /// The numbers that have a flag, of long arrays, on GPUs of compute capability 9.0 to 10.x
     SelectWave,
     /// The numbers that have a flag, and the others
     Partition,
@@ -179,7 +179,7 @@ pub(crate) enum PrimitiveName {
     Positions,
     /// The first of each run of equal neighbours
     Unique,
-    /// The same, and where runs start and how long they are
+    /// The first of each run, where it starts, and how long it is
     Runs,
     /// The numbers as they are
     Collect,

@@ -146,7 +146,7 @@ impl Job {
         Job::open_on((device, None), files, default_format, gaps, keys, check)
     }
 
-    /// The same, on devices that were chosen.
+    /// As [`open`](Job::open), on devices that were chosen.
     fn open_on(
         (device, group): (Device, Option<Group>),
         files: &FileArguments,

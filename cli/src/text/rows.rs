@@ -39,7 +39,8 @@ pub(super) struct Rows {
     has_header: bool,
     /// Rows that have the fields of the header again, if these can be read as data.
     repeats: Option<Repeats>,
-    /// Fields from this index on are beyond those that --ragged expects, and how many were left out.
+    /// Fields from this index on are beyond those that --ragged expects, and how many were left
+    /// out.
     beyond: (usize, u64),
     /// Columns that are left out since they held nothing as far as one looked.
     empty: Vec<usize>,

@@ -62,8 +62,8 @@ pub(super) struct Survey {
     pub(super) columns: Vec<Contents>,
     /// What their first fields are, if these are names of rows.
     row_names: RowNames,
-    /// The first line that has the fields of the first row again. Nothing if another row begins like
-    /// it, as data do.
+    /// The first line that has the fields of the first row again. Nothing if another row begins
+    /// like it, as data do.
     pub(super) repeated: Option<u64>,
     /// Whether a row begins like the first one, and is another.
     begins_alike: bool,
@@ -704,8 +704,8 @@ pub(super) fn is_name(word: &str) -> bool {
 }
 
 /// Whether a word above numbers is a name, and no value with a mistake in it: it starts with a
-/// letter, and is no quantity and no word for what lacks. Quotes around names alone let others start
-/// with a sign.
+/// letter, and is no quantity and no word for what lacks. Quotes around names alone let others
+/// start with a sign.
 fn is_plain_name(word: &str, is_quoted: bool, spelling: &Spelling) -> bool {
     const VALUES: [&str; 20] = [
         "unknown",

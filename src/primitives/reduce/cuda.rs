@@ -370,8 +370,8 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// As of [`reduce`](Gpu::reduce). At the address there is room for an element of this GPU, which
-    /// is borrowed for writing.
+    /// As of [`reduce`](Gpu::reduce). At the address there is room for an element of this GPU,
+    /// which is borrowed for writing.
     pub(crate) unsafe fn reduce_to<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
         source: F::Arguments,

@@ -350,12 +350,3 @@ impl Device {
         }
     }
 }
-
-/// Room for so many elements.
-fn reserve<T>(len: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    let requested = len.saturating_mul(size_of::<T>());
-    room.try_reserve_exact(len)
-        .map_err(|_| Error::OutOfHostMemory { requested })?;
-    Ok(room)
-}

@@ -1,7 +1,8 @@
 //! A scan of a stream.
 
+use super::Prefixes;
 use super::cpu::{self, Output};
-use super::{Prefixes, reserve};
+use crate::cpu::memory::reserve;
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
 use crate::primitives::collect::collected;

@@ -2,12 +2,12 @@
 //!
 //! 1. One reading finds which bits vary, and whether the records are in order already.
 //! 2. Records move to *buckets*, in parallel. A digit is the highest bits that vary, up to 13.
-//!    Neighbouring digits share a bucket. All are counted first, so buckets come out about equal for
-//!    floats of a few magnitudes, too. A thread collects the records of a bucket in a line of its
-//!    cache, and writes the line whole and past the caches.
-//! 3. A bucket that fits a core's cache is a *leaf*. One thread sorts it there from the lowest digit
-//!    on, by as many of the highest bits as tell most of its records apart, and then mends the few
-//!    neighbours that are still out of order.
+//!    Neighbouring digits share a bucket. All are counted first, so buckets come out about equal
+//!    for floats of a few magnitudes, too. A thread collects the records of a bucket in a line of
+//!    its cache, and writes the line whole and past the caches.
+//! 3. A bucket that fits a core's cache is a *leaf*. One thread sorts it there from the lowest
+//!    digit on, by as many of the highest bits as tell most of its records apart, and then mends
+//!    the few neighbours that are still out of order.
 //!
 //! Buckets and lines are those of Wassenberg and Sanders, "Engineering a multi-core radix sort"
 //! (Euro-Par 2011).
