@@ -4,8 +4,8 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::integers::{contiguous, to_i64};
 use crate::job::{Job, on_cpu, plain, run, same_device};
+use crate::lacking::{contiguous, empty, to_dtype, to_i64};
 use crate::scan::stored;
 use crate::select::signed;
 #[cfg(feature = "cuda")]
@@ -36,8 +36,11 @@ impl Warpfold<'_> {
     pub fn bincount(&self, at_least: usize) -> Result<Tensor> {
         const NAME: &str = "bincount";
         let x = integers(NAME, self.0)?;
-        if x.elem_count() == 0 {
+        if x.elem_count() == 0 && at_least > 0 {
             return Tensor::zeros(at_least, DType::I64, x.device());
+        }
+        if x.elem_count() == 0 {
+            return empty(&x, DType::I64, 0);
         }
         let x = x.flatten_all()?;
         let ends = [extreme(&x, false)?, extreme(&x, true)?];
@@ -194,7 +197,7 @@ impl Job<1> for Extreme {
 
 fn counts(x: &Tensor, bins: usize) -> Result<Tensor> {
     if bins == 0 {
-        return Tensor::zeros(0, DType::I64, x.device());
+        return empty(x, DType::I64, 0);
     }
     let x = match x.dtype() {
         DType::U8 | DType::U32 => x.clone(),
@@ -207,7 +210,7 @@ fn counts(x: &Tensor, bins: usize) -> Result<Tensor> {
 /// Halves are counted as `f32`, to which they convert exactly.
 fn histogram(rule: Rule, x: &Tensor, bins: usize) -> Result<Tensor> {
     let x = match x.dtype() {
-        DType::BF16 | DType::F16 => x.to_dtype(DType::F32)?,
+        DType::BF16 | DType::F16 => to_dtype(x, DType::F32)?,
         _ => x.clone(),
     };
     let x = contiguous(&x)?;

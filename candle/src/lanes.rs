@@ -1,7 +1,7 @@
 //! Which lanes of a tensor an operation runs along, and how they are read without a copy.
 
 use crate::dtype::fault;
-use crate::integers::contiguous;
+use crate::lacking::contiguous;
 use candle_core::shape::{Dim, Dims};
 use candle_core::{Result, Shape, Tensor};
 use warpfold::Axis;

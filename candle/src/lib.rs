@@ -54,7 +54,7 @@
 //! [`unique_consecutive`](Warpfold::unique_consecutive), [`bincount`](Warpfold::bincount). Bins of
 //! a [`histogram`](Warpfold::histogram) are sent to the device with each call. Kernels are compiled
 //! when they are first used, and cached as `warpfold::cuda` says; a workspace for each thread and
-//! stream is kept. **This side has not run on a GPU yet.**
+//! stream is kept.
 //!
 //! Candle needs nvcc to build its own kernels then, and the program needs libcuda, libcudart,
 //! cuBLAS and cuRAND to link and to start. Without the feature there is nothing of CUDA. Candle has
@@ -71,8 +71,8 @@ mod draw;
 mod dtype;
 #[cfg(any(feature = "cuda", test))]
 mod functions;
-mod integers;
 mod job;
+mod lacking;
 mod lanes;
 mod reduce;
 mod sample;

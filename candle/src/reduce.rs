@@ -6,6 +6,7 @@ use crate::Warpfold;
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
 use crate::job::{Backward, Job, plain, run, tracked};
+use crate::lacking::to_dtype;
 use crate::lanes::Lanes;
 use crate::scan::{expect, stored};
 #[cfg(feature = "cuda")]
@@ -104,7 +105,8 @@ impl Warpfold<'_> {
             lanes.reduced(),
             Some(backward),
         )?;
-        lanes.restore_reduced(&means.to_dtype(measured_as(self.0.dtype()))?, keep_dims)
+        let means = to_dtype(&means, measured_as(self.0.dtype()))?;
+        lanes.restore_reduced(&means, keep_dims)
     }
 
     /// The variances along dimensions, of a sample: candle's `var`, which divides by one less than
@@ -160,7 +162,8 @@ impl Warpfold<'_> {
             lanes.reduced(),
             Some(backward),
         )?;
-        lanes.restore_reduced(&variances.to_dtype(measured_as(self.0.dtype()))?, keep_dims)
+        let variances = to_dtype(&variances, measured_as(self.0.dtype()))?;
+        lanes.restore_reduced(&variances, keep_dims)
     }
 
     /// Where the greatest number of each lane stands along a dimension, the first of equal ones, as

@@ -6,6 +6,7 @@ use crate::cuda::{Gpu, View};
 use crate::draw::draw;
 use crate::dtype::{Number, fault};
 use crate::job::{Job, plain, run};
+use crate::lacking::{contiguous, to_dtype};
 use crate::steps::Host;
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
@@ -149,7 +150,7 @@ impl Warpfold<'_> {
             let dtype = self.0.dtype().as_str();
             return Err(fault(NAME, format!("logits of {dtype}; give floats")));
         }
-        let logits = self.0.detach().to_dtype(DType::F32)?.contiguous()?;
+        let logits = contiguous(&to_dtype(&self.0.detach(), DType::F32)?)?;
         let rows = outer.iter().product();
         let job = Draw {
             sampling: *sampling,

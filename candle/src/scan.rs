@@ -4,8 +4,8 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::integers::contiguous;
 use crate::job::{Job, tracked};
+use crate::lacking::contiguous;
 use crate::lanes::Lanes;
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;

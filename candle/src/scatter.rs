@@ -4,8 +4,8 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::integers::{add, contiguous, is_lacking, pick, to_i64};
 use crate::job::{Backward, Job, on_cpu, plain, run, same_device, tracked};
+use crate::lacking::{add, contiguous, empty, is_lacking, is_nothing, pick, to_dtype, to_i64};
 use crate::scan::stored;
 use crate::segments::{Vectors, check_negative, fold_rows};
 use candle_core::backend::BackendStorage;
@@ -126,6 +126,9 @@ impl Warpfold<'_> {
                 format!("indices of {dtype}; give integers"),
             ));
         }
+        if is_nothing(self.0, indices.elem_count()) {
+            return empty(self.0, self.0.dtype(), indices.shape());
+        }
         if is_lacking(self.0) {
             let places = flat_places("gather", self.0, indices, dim)?;
             return pick(self.0, &places.reshape(indices.shape())?);
@@ -146,6 +149,9 @@ impl Warpfold<'_> {
         let ids = numbers(NAME, "ids", self.0, ids)?;
         let mut shape = self.0.dims().to_vec();
         shape[dim] = ids.elem_count();
+        if is_nothing(self.0, shape.iter().product()) {
+            return empty(self.0, self.0.dtype(), shape);
+        }
         if is_lacking(self.0) {
             let mut along = vec![1; shape.len()];
             along[dim] = ids.elem_count();
@@ -197,9 +203,9 @@ pub(crate) fn numbers(name: &str, what: &str, x: &Tensor, given: &Tensor) -> Res
 /// Integers as `u32` or `i64`, contiguous.
 fn wide(numbers: &Tensor) -> Result<Tensor> {
     match numbers.dtype() {
-        DType::U32 | DType::I64 => numbers.contiguous(),
-        DType::U8 => numbers.to_dtype(DType::U32)?.contiguous(),
-        _ => to_i64(numbers)?.contiguous(),
+        DType::U32 | DType::I64 => contiguous(numbers),
+        DType::U8 => contiguous(&to_dtype(numbers, DType::U32)?),
+        _ => contiguous(&to_i64(numbers)?),
     }
 }
 

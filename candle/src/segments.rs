@@ -4,8 +4,8 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::integers::contiguous;
 use crate::job::{Backward, Job, on_cpu, plain, run, tracked};
+use crate::lacking::{contiguous, to_dtype};
 use crate::reduce::{in_f64, measured_as};
 use crate::scatter::numbers;
 #[cfg(feature = "cuda")]
@@ -98,7 +98,7 @@ impl Warpfold<'_> {
         };
         let folds = tracked(job, &rows.view, rows.view.elem_count(), shape, backward)?;
         match fold {
-            Fold::Mean => folds.to_dtype(measured_as(self.0.dtype())),
+            Fold::Mean => to_dtype(&folds, measured_as(self.0.dtype())),
             _ => Ok(folds),
         }
     }

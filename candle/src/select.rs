@@ -4,8 +4,8 @@ use crate::Warpfold;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
 use crate::dtype::{Number, fault};
-use crate::integers::{contiguous, to_i64};
 use crate::job::{Backward, Job, len_of, on_cpu, plain, run, same_device, tracked};
+use crate::lacking::{contiguous, empty, is_nothing, to_i64};
 use crate::scan::{Scan, stored};
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
@@ -91,6 +91,9 @@ impl Warpfold<'_> {
                 format!("a mask of shape {by:?} for a tensor of shape {of:?}"),
             )
         })?;
+        if is_nothing(self.0, self.0.elem_count()) {
+            return empty(self.0, DType::U8, self.0.shape());
+        }
         match mask.dtype() {
             DType::U8 => fitted.contiguous(),
             _ => {

@@ -6,7 +6,7 @@ use crate::functions::{
     at_most, bound_of, careful_mean, chosen_variance, coordinate, flat, mean_of_segment, narrowed,
     next, one_if, quotient, rounded, row_of_packed, row_of_place, widened,
 };
-use crate::integers::{plus_i16, plus_i32, strided_place, wide_i16, wide_i32};
+use crate::lacking::{plus_i16, plus_i32, strided_place, wide_i16, wide_i32};
 use crate::sample::{Draw, Sampling};
 use crate::steps::{Host, Steps};
 use candle_core::Result;

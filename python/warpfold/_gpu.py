@@ -897,6 +897,12 @@ def select(x: Any, library: Library, where: Any) -> Any:
             where = compare(x, where[1])
         except TypeError:
             raise library.lacks("a comparison") from None
+        except NotImplementedError:
+            # PyTorch's, of unsigned integers of more than 8 bits.
+            name = NAMES[read(x, library).code]
+            raise TypeError(
+                f"PyTorch compares no {name} on a GPU: convert x, or give flags as where"
+            ) from None
     array = read(x, library)
     mask = beside(where, array, "where")
     if mask.code != BOOL:

@@ -130,7 +130,7 @@ impl Gpu {
     }
 
     /// Memory that is written before it is read.
-    fn allocate<T: Element + DeviceRepr>(&self, len: usize) -> Result<CudaSlice<T>> {
+    pub(crate) fn allocate<T: Element + DeviceRepr>(&self, len: usize) -> Result<CudaSlice<T>> {
         if len == 0 {
             // CUDA allocates no empty memory.
             let empty = warpfold::cuda::allocate::<T>(&self.stream, 0);

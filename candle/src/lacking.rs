@@ -1,14 +1,15 @@
-//! What operations here need of candle for integers of 16 and 32 bits on a GPU, where candle 0.11
-//! has no kernels for them. Of all other tensors candle does it.
+//! What operations here need of candle 0.11 and it cannot do on a GPU: integers of 16 and 32 bits,
+//! for which it has no kernels, and tensors without numbers, for which it launches no blocks, and
+//! fails. Of all other tensors candle does it.
 
 #[cfg(feature = "cuda")]
 use crate::cuda::{Gpu, View};
-use crate::dtype::{Number, Stored, fault};
+use crate::dtype::{Number, Stored, fault, with_number};
 use crate::job::{Job, on_cpu, plain, run};
 use crate::steps::{Host, Steps};
 #[cfg(feature = "cuda")]
 use candle_core::CudaStorage;
-use candle_core::{CpuStorage, DType, Result, Tensor};
+use candle_core::{CpuStorage, DType, Result, Shape, Tensor, WithDType};
 use warpfold::source::Source;
 use warpfold::{Indices, function, gather, index, map, map_with, zip};
 
@@ -17,11 +18,34 @@ pub(crate) fn is_lacking(x: &Tensor) -> bool {
     x.device().is_cuda() && matches!(x.dtype(), DType::I16 | DType::I32)
 }
 
+/// Whether a tensor of so many numbers beside `x` is one for which candle launches nothing.
+pub(crate) fn is_nothing(x: &Tensor, numbers: usize) -> bool {
+    x.device().is_cuda() && numbers == 0
+}
+
+/// A tensor without numbers, on the device of `x`.
+pub(crate) fn empty(x: &Tensor, dtype: DType, shape: impl Into<Shape>) -> Result<Tensor> {
+    let [none] = run(&Empty { dtype }, x, 0)?;
+    Ok(plain(none, shape))
+}
+
 /// The tensor without gaps, in the order of its dimensions.
 pub(crate) fn contiguous(x: &Tensor) -> Result<Tensor> {
-    match is_lacking(x) && !x.is_contiguous() {
-        true => compact(x),
-        false => x.contiguous(),
+    if x.is_contiguous() {
+        return Ok(x.clone());
+    }
+    match (is_nothing(x, x.elem_count()), is_lacking(x)) {
+        (true, _) => empty(x, x.dtype(), x.shape()),
+        (_, true) => compact(x),
+        _ => x.contiguous(),
+    }
+}
+
+/// The tensor in another dtype.
+pub(crate) fn to_dtype(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    match is_nothing(x, x.elem_count()) && x.dtype() != dtype {
+        true => empty(x, dtype, x.shape()),
+        false => x.to_dtype(dtype),
     }
 }
 
@@ -35,7 +59,7 @@ fn compact(x: &Tensor) -> Result<Tensor> {
 pub(crate) fn to_i64(x: &Tensor) -> Result<Tensor> {
     match is_lacking(x) {
         true => widen(x),
-        false => x.to_dtype(DType::I64),
+        false => to_dtype(x, DType::I64),
     }
 }
 
@@ -47,9 +71,10 @@ fn widen(x: &Tensor) -> Result<Tensor> {
 
 /// The sum of two tensors of one shape.
 pub(crate) fn add(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    match is_lacking(x) {
-        true => plus(x, y),
-        false => x + y,
+    match (is_nothing(x, x.elem_count()), is_lacking(x)) {
+        (true, _) => Ok(x.clone()),
+        (_, true) => plus(x, y),
+        _ => x + y,
     }
 }
 
@@ -63,7 +88,7 @@ fn plus(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 pub(crate) fn pick(x: &Tensor, places: &Tensor) -> Result<Tensor> {
     let (x, shape) = (contiguous(x)?, places.shape());
     let job = Pick {
-        places: places.contiguous()?,
+        places: contiguous(places)?,
     };
     let [picked] = run(&job, &x, x.elem_count())?;
     Ok(plain(picked, shape))
@@ -83,6 +108,26 @@ pub(crate) fn strided_place(at: u64, layout: [u64; 16]) -> u64 {
         rest /= layout[2 * dim];
     }
     place
+}
+
+/// No numbers of a dtype.
+struct Empty {
+    dtype: DType,
+}
+
+impl Job<1> for Empty {
+    fn name(&self) -> &'static str {
+        "empty"
+    }
+
+    fn cpu<T: Number>(&self, _: &[T]) -> Result<[CpuStorage; 1]> {
+        with_number!(self.dtype, self.name(), O => Ok([O::to_cpu_storage_owned(Vec::new())]))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda<T: Number>(&self, gpu: &Gpu, _: &View<'_, T>) -> Result<[CudaStorage; 1]> {
+        with_number!(self.dtype, self.name(), O => Ok([gpu.store(gpu.allocate::<O>(0)?)]))
+    }
 }
 
 struct Compact {
@@ -305,6 +350,14 @@ mod tests {
         let most = Tensor::new(&[i16::MAX], &Device::Cpu)?;
         let one = Tensor::new(&[1_i16], &Device::Cpu)?;
         assert_eq!(plus(&most, &one)?.to_vec1::<i16>()?, [i16::MIN]);
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_has_a_dtype_and_a_shape() -> Result<()> {
+        let x = Tensor::new(&[[1_i16, 2], [3, 4]], &Device::Cpu)?.t()?;
+        let none = empty(&x, DType::BF16, (2, 0, 3))?;
+        assert_eq!((none.dims(), none.dtype()), (&[2, 0, 3][..], DType::BF16));
         Ok(())
     }
 
