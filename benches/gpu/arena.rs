@@ -3,13 +3,15 @@
 use crate::elements::Sample;
 use std::ops::Range;
 use std::sync::Arc;
-use warpfold::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, result};
+use warpfold::cuda::cudarc::driver::{
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtrMut, result,
+};
 
 /// What short arrays rotate through: several times any L2 cache.
 pub(crate) const POOL_BYTES: usize = 1 << 30;
 
 /// No value that a result is likely to have.
-const POISON: u8 = 0xA5;
+pub(crate) const POISON: u8 = 0xA5;
 
 /// Inputs and outputs in slots of one size. All inputs hold the same elements.
 pub(crate) struct Arena<T> {
@@ -34,7 +36,17 @@ impl<T: Sample> Arena<T> {
 
     /// For arrays of up to `longest` of the `elements`.
     pub(crate) fn new(stream: &Arc<CudaStream>, elements: CudaSlice<T>, longest: usize) -> Self {
-        let room = longest + 2 * Self::GRANULE;
+        Self::with_slots(stream, elements, longest, 1)
+    }
+
+    /// With so many slots at least.
+    pub(crate) fn with_slots(
+        stream: &Arc<CudaStream>,
+        elements: CudaSlice<T>,
+        longest: usize,
+        slots: usize,
+    ) -> Self {
+        let room = slots * (longest + 2 * Self::GRANULE);
         let room = room.max(POOL_BYTES / size_of::<T>());
         let pool = || stream.alloc_zeros::<T>(room).expect("memory");
         Arena {
@@ -94,19 +106,40 @@ impl<T: Sample> Arena<T> {
         (input, self.output.slice_mut(range))
     }
 
+    /// Goes on to the next slot, whose input is changed in its place.
+    pub(crate) fn next_in_place(&mut self) -> CudaViewMut<'_, T> {
+        self.slot = self.next_slot();
+        let range = self.range(self.slot);
+        self.input.slice_mut(range)
+    }
+
     /// Overwrites the output of the slot that comes next.
     pub(crate) fn poison_next(&mut self) {
         let range = self.range(self.next_slot());
-        let bytes = range.len() * size_of::<T>();
-        let output = self.output.slice_mut(range);
-        let (address, _writing) = output.view_ptr_mut(&self.stream);
-        // SAFETY: the view is that long, and borrowed until the memset is enqueued.
-        unsafe { result::memset_d8_async(address, POISON, bytes, self.stream.cu_stream()) }
-            .expect("a memset");
+        poison(&self.stream, &mut self.output.slice_mut(range));
+    }
+
+    /// What all inputs hold at first.
+    pub(crate) fn elements(&self) -> CudaView<'_, T> {
+        self.elements.slice(..self.length)
+    }
+
+    /// What the last call made of its input.
+    pub(crate) fn last_input(&self) -> CudaView<'_, T> {
+        self.input.slice(self.range(self.slot))
     }
 
     /// The output of the last call.
     pub(crate) fn last_output(&self) -> CudaView<'_, T> {
         self.output.slice(self.range(self.slot))
     }
+}
+
+/// Overwrites some memory.
+pub(crate) fn poison<T: Sample>(stream: &Arc<CudaStream>, memory: &mut CudaViewMut<'_, T>) {
+    let bytes = memory.len() * size_of::<T>();
+    let (address, _writing) = memory.device_ptr_mut(stream);
+    // SAFETY: the view is that long, and borrowed until the memset is enqueued.
+    unsafe { result::memset_d8_async(address, POISON, bytes, stream.cu_stream()) }
+        .expect("a memset");
 }

@@ -1,7 +1,7 @@
 //! What all measurements share.
 
 use crate::compare::{Check, Comparer};
-use crate::cub::Cub;
+use crate::cub::{Cub, Peer};
 use crate::measure::{Clock, Contender};
 use crate::record::{COPY_BYTES, Cell, Library, Run, Spread, gbs, median, ratio};
 use crate::{machine, torch};
@@ -61,6 +61,18 @@ impl Bench {
     pub(crate) fn wants(&self, name: &str) -> bool {
         let mut filters = self.filters.iter();
         self.filters.is_empty() || filters.any(|filter| name.contains(filter.as_str()))
+    }
+
+    /// CUB's function of that name for so many elements and segments, if there is one.
+    pub(crate) fn peer<'a>(
+        &self,
+        name: &str,
+        stream: &'a Arc<CudaStream>,
+        length: usize,
+        segments: usize,
+    ) -> Option<Peer<'a>> {
+        let cub = self.cub.as_ref()?;
+        cub.peer_of_segments(name, stream, length, segments)
     }
 
     pub(crate) fn print_head(&self) {
@@ -137,12 +149,17 @@ impl Bench {
         }
         println!();
         for cell in &run.cells {
-            if let Some(us) = median(cell.times(), Library::Torch) {
-                println!(
-                    "PyTorch {:<22} {:>11} {us:>9.2} µs",
-                    cell.name(),
-                    cell.length
-                );
+            for (library, name) in [
+                (Library::Torch, "PyTorch"),
+                (Library::TorchAdd, "index_add_"),
+            ] {
+                if let Some(us) = median(cell.times(), library) {
+                    println!(
+                        "{name:<10} {:<30} {:>11} {us:>9.2} µs",
+                        cell.name(),
+                        cell.length
+                    );
+                }
             }
         }
         let missing = run.missing.iter();
@@ -169,6 +186,6 @@ fn copy(stream: &Arc<CudaStream>, clock: &Clock) -> Spread {
         check: Check::Nothing,
     }];
     // The first round is for the clocks, which rise under load.
-    clock.stream(&mut copy, 1 << 20);
-    clock.stream(&mut copy, 2 * COPY_BYTES)[&Library::Memcpy]
+    clock.stream(&mut copy, 1 << 20, &mut || {});
+    clock.stream(&mut copy, 2 * COPY_BYTES, &mut || {})[&Library::Memcpy]
 }

@@ -101,7 +101,7 @@ impl<T: Sample> Contest<'_, T> {
             });
             contenders.extend(contender);
         }
-        contenders.push(self.memcpy(&stream));
+        contenders.push(Contender::copy(&stream, self.arena));
         let trial = Trial {
             name: self.family.name(self.primitive),
             element_bytes: size_of::<T>(),
@@ -155,18 +155,6 @@ impl<T: Sample> Contest<'_, T> {
             library: Library::Warpfold,
             work,
             check: self.family.ours,
-        }
-    }
-
-    fn memcpy<'a>(&'a self, stream: &'a Arc<CudaStream>) -> Contender<'a> {
-        Contender {
-            library: Library::Memcpy,
-            work: Box::new(move || {
-                let mut arena = self.arena.borrow_mut();
-                let (input, mut output) = arena.next();
-                stream.memcpy_dtod(&input, &mut output).expect("a copy");
-            }),
-            check: Check::Nothing,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::elements::Sample;
-use crate::measure::Work;
+use crate::measure::{Arrays, Work};
 use libloading::Library;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -24,6 +24,7 @@ type Call = unsafe extern "C" fn(
     inputs: *const *const c_void,
     outputs: *const *mut c_void,
     length: u32,
+    count: u32,
     stream: *mut c_void,
 ) -> c_int;
 
@@ -50,7 +51,7 @@ impl Cub {
         // SAFETY: as for all of its functions.
         let call = *unsafe { library.get::<Call>(b"reduce_f32_add") }
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        match workspace_bytes(call, 1, ptr::null_mut()) {
+        match workspace_bytes(call, [1, 1], ptr::null_mut()) {
             Ok(_) => Ok(Cub {
                 library: Box::leak(Box::new(library)),
             }),
@@ -80,11 +81,22 @@ impl Cub {
         stream: &'a Arc<CudaStream>,
         length: usize,
     ) -> Option<Peer<'a>> {
+        self.peer_of_segments(name, stream, length, 1)
+    }
+
+    /// The same for a function that wants to know how many segments there are.
+    pub(crate) fn peer_of_segments<'a>(
+        &self,
+        name: &str,
+        stream: &'a Arc<CudaStream>,
+        length: usize,
+        count: usize,
+    ) -> Option<Peer<'a>> {
         // SAFETY: all functions with such names have this type, and the library stays.
         let call = *unsafe { self.library.get::<Call>(name.as_bytes()) }.ok()?;
-        let length = u32::try_from(length).ok()?;
+        let sizes = [u32::try_from(length).ok()?, u32::try_from(count).ok()?];
         let queue = stream.cu_stream().cast();
-        let mut bytes = workspace_bytes(call, length, queue).expect("CUB's answer");
+        let mut bytes = workspace_bytes(call, sizes, queue).expect("CUB's answer");
         let mut workspace = stream.alloc_zeros::<u8>(bytes.max(1)).expect("memory");
         Some(Box::new(move |inputs, outputs| {
             let arrays = |of: &[u64]| -> [*mut c_void; MOST_ARRAYS] {
@@ -100,7 +112,8 @@ impl Cub {
                     &mut bytes,
                     inputs.as_ptr().cast(),
                     outputs.as_ptr(),
-                    length,
+                    sizes[0],
+                    sizes[1],
                     queue,
                 )
             };
@@ -117,23 +130,46 @@ impl Cub {
         length: usize,
     ) -> Option<Work<'a>> {
         let mut peer = self.peer(name, stream, length)?;
-        Some(Box::new(move || {
-            let mut arena = arena.borrow_mut();
-            let (input, mut output) = arena.next();
-            let (input, _reading) = input.device_ptr(stream);
-            let (output, _writing) = output.device_ptr_mut(stream);
-            peer(&[input], &[output]);
-        }))
+        let arrays = arrays(stream, arena);
+        Some(Box::new(move || arrays(&mut *peer)))
     }
 }
 
-/// The workspace that CUB needs for this many elements, or CUDA's error.
-fn workspace_bytes(call: Call, length: u32, queue: *mut c_void) -> Result<usize, c_int> {
+/// The next input and output of an arena.
+pub(crate) fn arrays<'a, T: Sample>(
+    stream: &'a Arc<CudaStream>,
+    arena: &'a RefCell<Arena<T>>,
+) -> Arrays<'a> {
+    Box::new(move |peer| {
+        let mut arena = arena.borrow_mut();
+        let (input, mut output) = arena.next();
+        let (input, _reading) = input.device_ptr(stream);
+        let (output, _writing) = output.device_ptr_mut(stream);
+        peer(&[input], &[output]);
+    })
+}
+
+/// The workspace that CUB needs for this many elements and segments, or CUDA's error.
+fn workspace_bytes(
+    call: Call,
+    [length, count]: [u32; 2],
+    queue: *mut c_void,
+) -> Result<usize, c_int> {
     let mut bytes = 0;
     let nothing = [ptr::null_mut::<c_void>(); MOST_ARRAYS];
     let (inputs, outputs) = (nothing.as_ptr().cast(), nothing.as_ptr());
     // SAFETY: without a workspace, CUB does not look at the arrays.
-    let status = unsafe { call(ptr::null_mut(), &mut bytes, inputs, outputs, length, queue) };
+    let status = unsafe {
+        call(
+            ptr::null_mut(),
+            &mut bytes,
+            inputs,
+            outputs,
+            length,
+            count,
+            queue,
+        )
+    };
     if status == 0 { Ok(bytes) } else { Err(status) }
 }
 

@@ -145,3 +145,9 @@ pub(crate) fn data<T: Sample>(length: usize) -> Vec<T> {
     });
     data
 }
+
+/// A number that looks drawn, for each position.
+pub(crate) fn mixed(i: usize) -> u32 {
+    let x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+}

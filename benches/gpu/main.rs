@@ -8,6 +8,7 @@
 //! documents.
 
 mod arena;
+mod axes;
 mod bench;
 mod cells;
 mod chart;
@@ -17,12 +18,15 @@ mod contest;
 mod costs;
 mod cub;
 mod elements;
+mod gather;
 mod histogram;
+mod keys;
 mod machine;
 mod measure;
 mod record;
 mod report;
 mod roofline;
+mod segments;
 mod select;
 mod shards;
 mod sort;
@@ -41,7 +45,8 @@ const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
        cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--charts FOLDER]
 
-Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'loading', 'host data', 'shards'.
+Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
+'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'shards'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
@@ -140,8 +145,10 @@ fn measure(options: &Options) -> Result<(), String> {
     select::run(&mut bench);
     sources::run(&mut bench);
     histogram::run(&mut bench);
-    sort::run(&mut bench);
-    bench.save(&options.json)?;
+    for family in [sort::run, segments::run, axes::run, keys::run, gather::run] {
+        family(&mut bench);
+        bench.save(&options.json)?;
+    }
     bench.torch();
     costs::loading(&mut bench);
     costs::host_data(&mut bench);

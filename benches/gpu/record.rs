@@ -94,6 +94,8 @@ pub(crate) enum Library {
     /// CUB by operators that round as ours do: `benches/peers/floats.cu`.
     CubRounded,
     Torch,
+    /// PyTorch's `index_add_`, beside its `segment_reduce`.
+    TorchAdd,
     /// A device-to-device copy of the same elements.
     Memcpy,
 }

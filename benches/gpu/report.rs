@@ -17,6 +17,11 @@ const GOAL: f64 = 0.85;
 /// CUB is ahead where its time is less than this share of ours. What is above is noise.
 const AHEAD: f64 = 0.99;
 
+/// What has a table of its own, with all lengths and PyTorch.
+const BY_DATA: &[&str] = &[
+    "segments", "axes", "by key", "sort", "top", "gather", "scatter",
+];
+
 /// `document` with `part` between the markers, and all else as it was.
 pub(crate) fn replace(document: &str, part: &str) -> Result<String, String> {
     let missing = || format!("there must be a line {BEGIN}, and a line {END} after it");
@@ -50,6 +55,7 @@ pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
     }
     for (title, table) in [
         (None, by_length(first)),
+        (Some("Segments, axes, keys and sorts"), by_data(first)),
         (Some("The price of the law"), price_of_the_law(first)),
         (Some("The price of your own operator"), price_of_own(first)),
         (Some("Compiling and loading"), loading(first)),
@@ -177,7 +183,9 @@ fn rows(runs: &[Run]) -> String {
     };
     let mut names: Vec<String> = Vec::new();
     for cell in runs.iter().flat_map(|run| &run.cells) {
-        if !names.contains(&cell.name()) && !["free", "own"].contains(&&*cell.operator) {
+        let has_own_table =
+            ["free", "own"].contains(&&*cell.operator) || BY_DATA.contains(&&*cell.primitive);
+        if !names.contains(&cell.name()) && !has_own_table {
             names.push(cell.name());
         }
     }
@@ -316,6 +324,52 @@ fn by_length(run: &Run) -> Option<String> {
     table.text(
         "µs of one call: of the GPU's time in a graph of 64 calls; on a stream, call after call as a program makes them; and of the host's time \
          to enqueue it.",
+    )
+}
+
+/// A row for each cell of what depends on how the data is cut or spread.
+fn by_data(run: &Run) -> Option<String> {
+    let mut table = Table::new(&[
+        "",
+        "elements",
+        "µs",
+        "GB/s",
+        "of a copy",
+        "CUB",
+        "ratio",
+        "PyTorch",
+        "ratio",
+    ]);
+    for primitive in BY_DATA {
+        for cell in run.cells.iter().filter(|cell| cell.primitive == *primitive) {
+            let times = cell.times();
+            let Some(ours) = median(times, Library::Warpfold) else {
+                continue;
+            };
+            let rate = gbs(cell.bytes(), ours);
+            let mut torch = time(times, Library::Torch);
+            if let Some(added) = median(times, Library::TorchAdd) {
+                torch = format!("{torch}; `index_add_` {}", us(added));
+            }
+            table.row([
+                cell.name(),
+                length(cell.length),
+                us(ours),
+                format!("{:.0}", rate.floor()),
+                format!("{:.0}%", (100.0 * rate / run.copy_gbs()).floor()),
+                time(times, Library::Cub),
+                cut(ratio(times, Library::Cub)),
+                torch,
+                cut(ratio(times, Library::Torch)),
+            ]);
+        }
+    }
+    table.text(
+        "*Elements* are those of all segments, lanes or rows. *Ratio* is the other library's time over \
+         ours, by the GPU's time. *GB/s* counts what the problem must move, and of a sort one \
+         reading and one writing. CUB's scan by key stands beside segmented scans, and its sort of \
+         pairs with places of 32 bits beside places. Its segmented sort waits for the GPU. \
+         PyTorch's sums of segments are those of `segment_reduce`.",
     )
 }
 

@@ -133,6 +133,31 @@ fn the_roofline_is_the_slower_of_memory_and_arithmetic() {
 }
 
 #[test]
+fn segments_and_sorts_have_a_table_of_their_own_if_they_were_measured() {
+    let mut run = run(100.0, Some(50.0));
+    let title = "## Segments, axes, keys and sorts";
+    assert!(!report::markdown(&[run.clone()], Path::new("")).contains(title));
+    let mut sums = cell("segments", "vectors of 64", 1 << 26, 100.0);
+    sums.moved = Some(1 << 28);
+    let other = |us: f64| serde_json::from_str(&us.to_string()).unwrap();
+    sums.stream.insert(Library::Cub, other(90.0));
+    sums.stream.insert(Library::Torch, other(200.0));
+    sums.stream.insert(Library::TorchAdd, other(300.0));
+    run.cells.push(sums);
+    run.cells.push(cell("sort", "places", 1000, 8.0));
+    let text = report::markdown(&[run], Path::new(""));
+    let (before, table) = text.split_once(title).unwrap();
+    assert!(!before.contains("| segments") && !before.contains("| sort"));
+    assert!(table.contains(
+        "| segments f32 vectors of 64 | 2^26 | 100.0 | 2684 | 62% | 90.0 | 🔴 0.90 | \
+         200.0; `index_add_` 300.0 | **2.00** |"
+    ));
+    assert!(table.contains("| sort f32 places | 1000 | 8.00 | 1 | 0% |  |  |  |  |"));
+    assert!(!table.contains("reduce f32 add"));
+    assert!(before.contains("`segments f32 vectors of 64` 0.90 at 2^26 (one length)"));
+}
+
+#[test]
 fn a_run_without_the_cost_of_operators_has_no_limits() {
     assert!(!markdown(100.0, None).contains("of their limit"));
 }

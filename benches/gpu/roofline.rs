@@ -199,7 +199,7 @@ fn ps_of_a_combination<T: Sample, Op: Monoid<T>>(
         work: Box::new(|| launch(rounds)),
         check: Check::Nothing,
     }];
-    let times = bench.clock.stream(&mut alone, usize::MAX);
+    let times = bench.clock.stream(&mut alone, usize::MAX, &mut || {});
     let held = held::<T, Op>() as usize;
     let combinations = threads * (rounds as usize * held * held + held - 1);
     let ps = |us: f64| us * 1e6 / combinations as f64;

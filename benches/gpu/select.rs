@@ -349,7 +349,7 @@ fn flag(i: usize) -> u8 {
 }
 
 /// Runs of four on average. `item` gives the items of a run, by its number.
-fn fours<T>(length: usize, item: fn(u32) -> T) -> Vec<T> {
+pub(crate) fn fours<T>(length: usize, item: fn(u32) -> T) -> Vec<T> {
     let mut run = 0;
     let heads = (0..length).map(|i| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62 == 0);
     let next = |is_head| {

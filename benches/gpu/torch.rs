@@ -34,6 +34,7 @@ enum Line {
     Version(String),
     Times {
         cell: usize,
+        library: Library,
         stream: Spread,
         graph: Option<Spread>,
     },
@@ -73,13 +74,14 @@ pub(crate) fn measure(
             Line::Missing(what) => missing.push(format!("PyTorch: {what}")),
             Line::Times {
                 cell,
+                library,
                 stream,
                 graph,
             } => {
                 let cell = &mut cells[cell];
-                cell.stream.insert(Library::Torch, stream);
+                cell.stream.insert(library, stream);
                 if let Some(graph) = graph {
-                    cell.graph.insert(Library::Torch, graph);
+                    cell.graph.insert(library, graph);
                 }
             }
         }

@@ -10,6 +10,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cuda/std/functional>
+
 namespace {
 
 template <int N>
@@ -308,6 +310,63 @@ cudaError_t sort(Call call) {
                                           call.stream);
 }
 
+template <class K, class V>
+cudaError_t sort_pairs(Call call) {
+    return cub::DeviceRadixSort::SortPairs(call.workspace, *call.workspace_bytes, call.in<K>(),
+                                           call.out<K>(), call.in<V>(1), call.out<V>(1),
+                                           call.length, 0, 8 * sizeof(K), call.stream);
+}
+
+/// Of items and offsets.
+cudaError_t segmented_sum(Call call) {
+    auto offsets = call.in<uint64_t>(1);
+    return cub::DeviceSegmentedReduce::Sum(call.workspace, *call.workspace_bytes, call.in<float>(),
+                                           call.out<float>(), call.count, offsets, offsets + 1,
+                                           call.stream);
+}
+
+cudaError_t segmented_max(Call call) {
+    auto offsets = call.in<uint64_t>(1);
+    return cub::DeviceSegmentedReduce::Max(call.workspace, *call.workspace_bytes, call.in<float>(),
+                                           call.out<float>(), call.count, offsets, offsets + 1,
+                                           call.stream);
+}
+
+cudaError_t segmented_sort(Call call) {
+    auto offsets = call.in<uint64_t>(1);
+    return cub::DeviceSegmentedSort::SortKeys(
+        call.workspace, *call.workspace_bytes, call.in<float>(), call.out<float>(),
+        (int64_t)call.length, (int64_t)call.count, offsets, offsets + 1, call.stream);
+}
+
+struct Times {
+    int64_t by;
+    __host__ __device__ int64_t operator()(int64_t x) const { return x * by; }
+};
+
+/// Segments of one length.
+cudaError_t sums_of_rows(Call call) {
+    auto rows = cuda::counting_iterator<int64_t>(0);
+    auto offsets = cuda::transform_iterator(rows, Times{call.length / call.count});
+    return cub::DeviceSegmentedReduce::Sum(call.workspace, *call.workspace_bytes, call.in<float>(),
+                                           call.out<float>(), call.count, offsets, offsets + 1,
+                                           call.stream);
+}
+
+/// Of keys and values; keys, sums and their number.
+cudaError_t reduce_by_key(Call call) {
+    return cub::DeviceReduce::ReduceByKey(
+        call.workspace, *call.workspace_bytes, call.in<uint32_t>(), call.out<uint32_t>(),
+        call.in<float>(1), call.out<float>(1), call.out<uint64_t>(2), cuda::std::plus<>{},
+        call.length, call.stream);
+}
+
+cudaError_t scan_by_key(Call call) {
+    return cub::DeviceScan::InclusiveSumByKey(
+        call.workspace, *call.workspace_bytes, call.in<uint32_t>(), call.in<float>(1),
+        call.out<float>(), call.length, cuda::std::equal_to<>{}, call.stream);
+}
+
 }  // namespace
 
 #define SUMS(element, T)                                                     \
@@ -346,6 +405,15 @@ PEER(sort_u32_ascending, sort<uint32_t>(call))
 PEER(sort_f32_ascending, sort<float>(call))
 PEER(sort_u64_ascending, sort<uint64_t>(call))
 PEER(sort_u16_ascending, sort<uint16_t>(call))
+PEER(sort_u32_u32_pairs, sort_pairs<uint32_t, uint32_t>(call))
+PEER(sort_f32_u32_pairs, sort_pairs<float, uint32_t>(call))
+PEER(sort_u64_u64_pairs, sort_pairs<uint64_t, uint64_t>(call))
+PEER(segments_f32_sum, segmented_sum(call))
+PEER(segments_f32_max, segmented_max(call))
+PEER(segments_f32_sort, segmented_sort(call))
+PEER(axes_f32_sum, sums_of_rows(call))
+PEER(by_key_f32_reduce, reduce_by_key(call))
+PEER(by_key_f32_scan, scan_by_key(call))
 PEER(histogram_u8_256, histogram<uint8_t>(call, 256, 0, 256))
 PEER(histogram_u32_256, histogram<uint32_t>(call, 256, 0u, 0x80000000u))
 PEER(histogram_u32_4096, histogram<uint32_t>(call, 4096, 0u, 0x80000000u))

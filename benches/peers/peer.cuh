@@ -1,8 +1,8 @@
 // What all peers have in common.
 //
 // Each function is one of the benchmark's, named PRIMITIVE_ELEMENT_OPERATOR. It takes the addresses
-// of up to four arrays that it reads, and of up to four that it writes. It is called as CUB is:
-// with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It
+// of up to four arrays that it reads, and of up to four that it writes, and the numbers of elements
+// and of segments. It is called as CUB is: with a null `workspace` it only says how many bytes that must have, and enqueues nothing. It
 // returns a `cudaError_t`.
 #pragma once
 #include <cstdint>
@@ -16,6 +16,7 @@ struct Call {
     const void* const* inputs;
     void* const* outputs;
     uint32_t length;
+    uint32_t count;
     cudaStream_t stream;
 
     template <class T>
@@ -45,8 +46,8 @@ cudaError_t scan(Call call, Op op, T identity) {
 #define PEER(name, ...)                                                                            \
     extern "C" __attribute__((visibility("default"))) int name(                                    \
         void* workspace, size_t* workspace_bytes, const void* const* inputs, void* const* outputs, \
-        uint32_t length, cudaStream_t stream) {                                                    \
-        Call call{workspace, workspace_bytes, inputs, outputs, length, stream};                    \
+        uint32_t length, uint32_t count, cudaStream_t stream) {                                    \
+        Call call{workspace, workspace_bytes, inputs, outputs, length, count, stream};             \
         return __VA_ARGS__;                                                                        \
     }
 
