@@ -206,9 +206,10 @@ def main():
             try:
                 times = measure(question, call, request["batches"], eviction)
                 answer({"times": {"library": library, **times}})
-            except (RuntimeError, TypeError) as error:
+            except Exception as error:  # The other rows have theirs all the same.
                 failed.add((kind, library))
-                answer({"missing": f"{' '.join(kind)}: {str(error).splitlines()[0]}"})
+                lines = str(error).splitlines() or [type(error).__name__]
+                answer({"missing": f"{' '.join(kind)}: {lines[0]}"})
             torch.cuda.empty_cache()
 
 
