@@ -34,7 +34,6 @@ pub(crate) struct Plan {
     /// The number of items from the first to the last.
     extent: usize,
     lanes: usize,
-    lane_len: usize,
 }
 
 #[pymethods]
@@ -55,15 +54,8 @@ impl Plan {
             outer,
             extent: Lanes::extent(&shape, &strides),
             lanes: axis.lanes(),
-            lane_len: axis.lane_len(),
             axis,
         })
-    }
-}
-
-impl Plan {
-    fn is_whole(&self) -> bool {
-        self.lanes == 1 && self.lane_len == self.extent
     }
 }
 
@@ -111,16 +103,9 @@ fn fold<T: Element, O: Monoid<T>>(
     plan: &Plan,
     out: u64,
 ) -> Result<(), Error> {
-    if plan.is_whole() {
-        return output::<T, _>(device, (out, 1), |out| {
-            device.reduce_into::<T, O>(init, source, out)
-        });
-    }
-    let folds = match init {
-        None => device.reduce_axis::<T, O>(source, plan.axis)?,
-        Some(init) => device.reduce_axis_from::<T, O>(init, source, plan.axis)?,
-    };
-    store(device, &folds, out)
+    output::<T, _>(device, (out, plan.lanes), |out| {
+        device.reduce_axis_into::<T, O>(init, source, plan.axis, out)
+    })
 }
 
 /// Where the least or the greatest number of each lane stands, the first of equals.
@@ -281,25 +266,9 @@ fn scan_lanes<T: Element, O: Monoid<T>>(
     plan: &Plan,
     out: u64,
 ) -> Result<(), Error> {
-    let axis = plan.axis;
-    let dense = axis.items() == plan.extent;
-    let to = (out, axis.items());
-    if plan.is_whole() {
-        return output(device, to, |out| {
-            device.scan_into::<T, O>(prefixes, source, out)
-        });
-    }
-    if axis.inner_len() == 1 && dense {
-        let rows = Rows::new(plan.lanes, plan.lane_len);
-        return output(device, to, |out| {
-            device.segmented_scan_into::<T, O>(prefixes, source, rows, out)
-        });
-    }
-    store(
-        device,
-        &device.scan_axis::<T, O>(prefixes, source, axis)?,
-        out,
-    )
+    output(device, (out, plan.axis.items()), |out| {
+        device.scan_axis_into::<T, O>(prefixes, source, plan.axis, out)
+    })
 }
 
 /// Sorts rows without gaps, or gives the places of the sorted numbers.

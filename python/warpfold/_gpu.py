@@ -55,6 +55,8 @@ Place = tuple[int, int] | None
 
 _ndarray = np.ndarray
 
+_HOST = (np.ndarray, np.generic, list, tuple, int, float)
+
 
 @dataclass(slots=True)
 class Array:
@@ -147,36 +149,49 @@ class _Torch(Library):
         torch = sys.modules.get("torch")
         return torch is not None and isinstance(x, torch.Tensor) and x.device.type == "cuda"
 
-    def place(self, x: Any) -> Place:
-        import torch
+    def __init__(self) -> None:
+        #: The number of each dtype, and the dtype of each number.
+        self.codes: dict[Any, int] = {}
+        self.dtypes: list[Any] = []
+        #: Of a GPU's number, the handle of the current stream.
+        self.current_stream: Callable[[int], int] = lambda index: 0
 
-        if torch.version.hip is not None:
-            raise TypeError("this PyTorch is for AMD's GPUs; warpfold's kernels are for NVIDIA's")
-        return x.device.index, torch.cuda.current_stream(x.device).cuda_stream
+    def prepare(self) -> Any:
+        """PyTorch. What is asked in every call is asked once."""
+        torch = sys.modules["torch"]
+        if not self.codes:
+            if torch.version.hip is not None:
+                raise TypeError(
+                    "this PyTorch is for AMD's GPUs; warpfold's kernels are for NVIDIA's"
+                )
+            # `current_stream` makes an object for the answer. Compilers of PyTorch's ask as here.
+            slow = lambda index: torch.cuda.current_stream(index).cuda_stream  # noqa: E731
+            self.current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", slow)
+            self.dtypes = [getattr(torch, name, None) for name in NAMES]
+            self.codes = {dtype: i for i, dtype in enumerate(self.dtypes) if dtype is not None}
+        return torch
 
     def read(self, x: Any, name: str) -> Array:
-        import torch
-
+        torch = self.prepare()
         if x.requires_grad:
             raise TypeError(
                 f"{name} requires a gradient, which is not known here: use {name}.detach()"
             )
-        if x.layout != torch.strided:
+        if x.layout is not torch.strided:
             raise TypeError(f"{name} is of layout {x.layout}: use {name}.to_dense()")
-        x = x.resolve_conj().resolve_neg()
-        dtype = str(x.dtype).rpartition(".")[2]
-        if dtype not in NAMES:
+        code = self.codes.get(x.dtype)
+        if code is None:
             raise TypeError(f"{name} is of dtype {x.dtype}, which is not supported: convert it")
-        shape = tuple(x.shape)
-        return Array(
-            x, self, x.data_ptr(), shape, tuple(x.stride()), NAMES.index(dtype), self.place(x)
-        )
+        if x.is_neg():
+            x = x.resolve_neg()
+        index = x.device.index
+        place = (index, self.current_stream(index))
+        return Array(x, self, x.data_ptr(), tuple(x.shape), x.stride(), code, place)
 
     def empty(self, like: Array, shape: tuple[int, ...], code: int) -> Array:
-        import torch
-
-        dtype = getattr(torch, NAMES[code])
-        return self.read(torch.empty(shape, dtype=dtype, device=like.owner.device), "out")
+        torch = self.prepare()
+        x = torch.empty(shape, dtype=self.dtypes[code], device=like.owner.device)
+        return Array(x, self, x.data_ptr(), shape, contiguous_strides(shape), code, like.place)
 
     def result(self, array: Array, axes: list[int] | None) -> Any:
         return array.owner if axes is None else array.owner.permute(axes)
@@ -186,9 +201,8 @@ class _Torch(Library):
         return self.read(x.contiguous(), "x")
 
     def astype(self, array: Array, code: int) -> Array:
-        import torch
-
-        return self.read(array.owner.to(getattr(torch, NAMES[code])), "x")
+        self.prepare()
+        return self.read(array.owner.to(self.dtypes[code]), "x")
 
     def upload(self, like: Array, array: np.ndarray[Any, Any]) -> Any:
         import torch
@@ -212,8 +226,11 @@ class _CuPy(Library):
 
         if cupy.cuda.runtime.is_hip:
             raise TypeError("this CuPy is for AMD's GPUs; warpfold's kernels are for NVIDIA's")
-        with x.device:
-            return x.device.id, cupy.cuda.get_current_stream().ptr
+        device = x.device
+        if device == cupy.cuda.Device():
+            return device.id, cupy.cuda.get_current_stream().ptr
+        with device:
+            return device.id, cupy.cuda.get_current_stream().ptr
 
     def read(self, x: Any, name: str) -> Array:
         code = known_code(x.dtype)
@@ -347,7 +364,7 @@ def _is_cuda(x: Any) -> bool:
 
 def library_of(x: Any) -> Library | None:
     """The library of an array on a GPU, and `None` for anything else."""
-    if type(x) is _ndarray or isinstance(x, np.ndarray | np.generic | list | tuple | int | float):
+    if type(x) is _ndarray or isinstance(x, _HOST):
         return None
     for library in LIBRARIES:
         if library.has(x):
@@ -567,7 +584,7 @@ def _extent(array: Array) -> tuple[int, int]:
 
 def _planned(array: Array, along: list[int] | None, any_order: bool) -> tuple[Array, Any]:
     """How lanes are read, of the array or of a copy."""
-    plan = _native.Plan.of(list(array.shape), list(array.strides), along, any_order)
+    plan = _native.Plan.of(array.shape, array.strides, along, any_order)
     if plan is not None:
         return array, plan
     array = array.library.contiguous(array)

@@ -1,5 +1,6 @@
 """The native part: typed calls of the library. Arrays are NumPy's, and `dtype` their code."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias, final
 
 _Array: TypeAlias = Any
@@ -135,7 +136,7 @@ class Plan:
     outer: int
     @staticmethod
     def of(
-        shape: list[int], strides: list[int], along: list[int] | None, any_order: bool
+        shape: Sequence[int], strides: Sequence[int], along: list[int] | None, any_order: bool
     ) -> Plan | None: ...
 
 @final

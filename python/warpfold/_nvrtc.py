@@ -17,9 +17,11 @@ def preload() -> None:
     ``WARPFOLD_NVRTC`` names one, or of a version that is loaded already, as by PyTorch.
     """
     global _done
-    if _done or os.environ.get("WARPFOLD_NVRTC"):
+    if _done:
         return
     _done = True
+    if os.environ.get("WARPFOLD_NVRTC"):
+        return
     for file in installed():
         try:
             ctypes.CDLL(file.name, mode=os.RTLD_NOW | os.RTLD_NOLOAD)

@@ -1,5 +1,6 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
+use super::kernels;
 use super::lanes::Lane;
 use super::{Workspace, driver_error, library::require_driver, workspace};
 use crate::{Element, Error, Result};
@@ -7,6 +8,7 @@ use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop,
 };
 use cudarc::driver::{result, sys};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -117,6 +119,14 @@ impl Gpu {
 
     pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.0.stream
+    }
+
+    /// The kernels of a call, which are loaded when they are first asked for.
+    pub(crate) fn kernels<K: Any + Send + Sync>(
+        &self,
+        load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
+    ) -> Result<Arc<K>> {
+        kernels::kept(self.context(), load)
     }
 
     /// The lanes that no stream of pieces uses.

@@ -10,6 +10,7 @@ use cudarc::driver::sys::{
 };
 use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::Ptx;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -82,6 +83,33 @@ impl Lazy {
             results.collect()
         })
     }
+}
+
+/// What calls on devices use, by context and type. It keeps its context, so no other one gets the
+/// address.
+type Kept = HashMap<(usize, TypeId), Arc<dyn Any + Send + Sync>>;
+
+static KEPT: RwLock<Option<Kept>> = RwLock::new(None);
+
+/// The kernels of a call on a device. Which they are, and whether they are loaded, is looked up
+/// once for each type.
+pub(crate) fn kept<K: Any + Send + Sync>(
+    context: &Arc<CudaContext>,
+    load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
+) -> Result<Arc<K>> {
+    let key = (context.cu_ctx() as usize, TypeId::of::<K>());
+    let known = KEPT.read().unwrap_or_else(PoisonError::into_inner);
+    let known = known.as_ref().and_then(|kept| kept.get(&key).cloned());
+    let kernels = match known {
+        Some(kernels) => kernels,
+        None => {
+            let loaded: Arc<dyn Any + Send + Sync> = Arc::new(load(context)?);
+            let mut kept = KEPT.write().unwrap_or_else(PoisonError::into_inner);
+            let kept = kept.get_or_insert_default().entry(key);
+            kept.or_insert(loaded).clone()
+        }
+    };
+    Ok(kernels.downcast().expect("the key has the type"))
 }
 
 impl Loaded {

@@ -5,6 +5,7 @@ mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;
 mod emulated;
+mod into;
 mod moments;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;

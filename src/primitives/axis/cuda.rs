@@ -467,7 +467,7 @@ pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     init: Option<T>,
     out: u64,
 ) -> Result<()> {
-    let along = AlongAxis::<T, Op, F>::load(gpu.stream().context())?;
+    let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
     gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
         unsafe { along.run_reduce(stream, source, axis, init, out, workspace) }
@@ -486,7 +486,7 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     prefixes: Prefixes<T>,
     (out, to): (u64, &Axis),
 ) -> Result<()> {
-    let along = AlongAxis::<T, Op, F>::load(gpu.stream().context())?;
+    let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
     gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
         // SAFETY: as above.
         unsafe { along.run_scan(stream, source, axis, prefixes, (out, to), workspace) }
@@ -668,7 +668,7 @@ pub(super) unsafe fn reduce_segments_on<T: Element, Op: Monoid<T>, F: Form<Item 
     init: Option<T>,
     out: u64,
 ) -> Result<()> {
-    let reduce = SegmentedReduceVectors::<T, Op, F, C>::load(gpu.stream().context())?;
+    let reduce = gpu.kernels(SegmentedReduceVectors::<T, Op, F, C>::load)?;
     // SAFETY: the caller's; the stream keeps calls and frees in order.
     unsafe { reduce.run(gpu.stream(), bound, inner, results, init, out) }
 }

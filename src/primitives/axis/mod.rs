@@ -11,8 +11,8 @@ mod shape;
 pub use segments::{segmented_reduce_vectors, segmented_reduce_vectors_from};
 pub use shape::Axis;
 
-#[cfg(doc)]
-use crate::Error;
+#[cfg(feature = "cuda")]
+use crate::cuda::Gpu;
 use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
 use crate::primitives::scan::Prefixes;
@@ -20,7 +20,7 @@ use crate::primitives::segmented::{self, Rows};
 use crate::source::{Form, Host, Source};
 #[cfg(feature = "cuda")]
 use crate::source::{Slice, SliceArguments};
-use crate::{Buffer, Device, Element, Monoid, Result};
+use crate::{Buffer, Device, Element, Error, Monoid, Result};
 
 /// The fold of each lane of an array along an axis, in the order of the lanes: NumPy's
 /// `ufunc.reduce` with an `axis`. Lanes without items give the identity.
@@ -190,11 +190,7 @@ impl Device {
         input: impl Source<Device, Item = T>,
         axis: Axis,
     ) -> Result<Buffer<T>> {
-        axis.check(input.items()?)?;
-        match axis.is_rows() {
-            true => self.segmented_reduce::<T, Op>(input, Rows::new(axis.outer, axis.len)),
-            false => reduce_on::<Device, T, Op, _>(self, input, axis, None),
-        }
+        self.reduce_lanes::<T, Op, _>(None, input, axis)
     }
 
     /// The fold of `init` and each lane; see [`reduce_axis_from`](crate::reduce_axis_from).
@@ -204,11 +200,66 @@ impl Device {
         input: impl Source<Device, Item = T>,
         axis: Axis,
     ) -> Result<Buffer<T>> {
+        self.reduce_lanes::<T, Op, _>(Some(init), input, axis)
+    }
+
+    fn reduce_lanes<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
+        &self,
+        init: Option<T>,
+        input: S,
+        axis: Axis,
+    ) -> Result<Buffer<T>> {
         axis.check(input.items()?)?;
         let rows = Rows::new(axis.outer, axis.len);
-        match axis.is_rows() {
-            true => self.segmented_reduce_from::<T, Op>(init, input, rows),
-            false => reduce_on::<Device, T, Op, _>(self, input, axis, Some(init)),
+        match (axis.is_rows(), init) {
+            (true, _) if axis.outer == 1 => {
+                let mut fold = self.allocate(1)?;
+                self.reduce_into::<T, Op>(init, input, &mut fold)?;
+                Ok(fold)
+            }
+            (true, None) => self.segmented_reduce::<T, Op>(input, rows),
+            (true, Some(init)) => self.segmented_reduce_from::<T, Op>(init, input, rows),
+            (false, _) => reduce_on::<Device, T, Op, _>(self, input, axis, init),
+        }
+    }
+
+    /// The fold of each lane, or of `init` and each lane, into `output`, which has an element for
+    /// each lane.
+    ///
+    /// ```
+    /// use warpfold::{Axis, Device, ops::Add};
+    ///
+    /// let device = Device::cpu();
+    /// let matrix = device.upload(&[1, 2, 3, 4])?;
+    /// let mut sums = device.allocate(2)?;
+    /// device.reduce_axis_into::<i32, Add>(None, &matrix, Axis::of(&[2, 2], 0)?, &mut sums)?;
+    /// assert_eq!(sums.to_vec()?, [4, 6]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`] if `output` has another length. Then it is as it was.
+    pub fn reduce_axis_into<T: Element, Op: Monoid<T>>(
+        &self,
+        init: Option<T>,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.check_owns(output)?;
+        axis.check(input.items()?)?;
+        Error::check_length(axis.lanes(), output.len())?;
+        match &self.backend {
+            _ if axis.is_rows() && axis.outer == 1 => {
+                self.reduce_into::<T, Op>(init, input, output)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) if !axis.is_rows() => {
+                let call = Call::<Device>::on(self);
+                reduce_to::<T, Op, _>(gpu, &call.bind(&input)?, axis, init, output)
+            }
+            _ => output.replace(self.reduce_lanes::<T, Op, _>(init, input, axis)?),
         }
     }
 
@@ -226,6 +277,52 @@ impl Device {
                 self.segmented_scan::<T, Op>(prefixes, input, rows)
             }
             false => scan_on::<Device, T, Op, _>(self, prefixes, input, axis),
+        }
+    }
+
+    /// The prefixes of each lane along an axis into `output`, an array without gaps.
+    ///
+    /// ```
+    /// use warpfold::{Axis, Device, Prefixes, ops::Add};
+    ///
+    /// let (device, prefixes) = (Device::cpu(), Prefixes::inclusive());
+    /// let matrix = device.upload(&[1, 2, 3, 4])?;
+    /// let mut sums = device.allocate(4)?;
+    /// device.scan_axis_into::<i32, Add>(prefixes, &matrix, Axis::of(&[2, 2], 0)?, &mut sums)?;
+    /// assert_eq!(sums.to_vec()?, [1, 2, 4, 6]);
+    /// # Ok::<(), warpfold::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::Length`] if `output` has another length. Then it is as it was.
+    pub fn scan_axis_into<T: Element, Op: Monoid<T>>(
+        &self,
+        prefixes: Prefixes<T>,
+        input: impl Source<Device, Item = T>,
+        axis: Axis,
+        output: &mut Buffer<T>,
+    ) -> Result<()> {
+        self.check_owns(output)?;
+        axis.check(input.items()?)?;
+        Error::check_length(axis.items(), output.len())?;
+        match &self.backend {
+            _ if axis.is_rows() && axis.outer == 1 => {
+                self.scan_into::<T, Op>(prefixes, input, output)
+            }
+            _ if axis.is_rows() => {
+                let rows = Rows::new(axis.outer, axis.len);
+                self.segmented_scan_into::<T, Op>(prefixes, input, rows, output)
+            }
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(gpu) => {
+                let call = Call::<Device>::on(self);
+                scan_to::<T, Op, _>(gpu, &call.bind(&input)?, axis, prefixes, output)
+            }
+            Backend::Cpu => {
+                let results = scan_on::<Device, T, Op, _>(self, prefixes, input, axis)?;
+                output.replace(results)
+            }
         }
     }
 
@@ -288,12 +385,7 @@ fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
             input.with_items(|items| cpu::reduce::<T, Op>(items, &axis, init, room));
         }
         #[cfg(feature = "cuda")]
-        Backend::Cuda(gpu) => {
-            let out = folds.address_mut();
-            // SAFETY: the source is on this GPU, and holds the array. There is room for all
-            // results.
-            unsafe { cuda::reduce_on::<T, Op, F>(gpu, input.arguments(), &axis, init, out)? };
-        }
+        Backend::Cuda(gpu) => reduce_to::<T, Op, F>(gpu, &input, axis, init, &mut folds)?,
     }
     // SAFETY: all results are written.
     unsafe { folds.set_len(lanes) };
@@ -329,14 +421,39 @@ fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
             });
         }
         #[cfg(feature = "cuda")]
-        Backend::Cuda(gpu) => {
-            let (source, target) = (input.arguments(), (results.address_mut(), &to));
-            // SAFETY: the source is on this GPU, and holds the array. There is room for all
-            // results.
-            unsafe { cuda::scan_on::<T, Op, F>(gpu, source, &axis, prefixes, target)? };
-        }
+        Backend::Cuda(gpu) => scan_to::<T, Op, F>(gpu, &input, axis, prefixes, &mut results)?,
     }
     // SAFETY: all results are written.
     unsafe { results.set_len(all) };
     Ok(results)
+}
+
+/// Reduces into a buffer, which has memory for the results.
+#[cfg(feature = "cuda")]
+fn reduce_to<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    gpu: &Gpu,
+    input: &Bound<'_, F>,
+    axis: Axis,
+    init: Option<T>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let out = output.address_mut();
+    // SAFETY: the source is on this GPU, and holds the array. There is room for all results.
+    unsafe { cuda::reduce_on::<T, Op, F>(gpu, input.arguments(), &axis, init, out) }
+}
+
+/// Scans into a buffer, which has memory for the results.
+#[cfg(feature = "cuda")]
+fn scan_to<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    gpu: &Gpu,
+    input: &Bound<'_, F>,
+    axis: Axis,
+    prefixes: Prefixes<T>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    const { assert_element_size::<T>() };
+    let (source, target) = (input.arguments(), (output.address_mut(), &axis.compact()));
+    // SAFETY: the source is on this GPU, and holds the array. There is room for all results.
+    unsafe { cuda::scan_on::<T, Op, F>(gpu, source, &axis, prefixes, target) }
 }

@@ -179,7 +179,7 @@ impl Gpu {
         out: u64,
         in_place: bool,
     ) -> Result<()> {
-        let collect = Collect::<F>::load(self.context())?;
+        let collect = self.kernels(Collect::<F>::load)?;
         // SAFETY: the caller's; the stream keeps calls and frees in order.
         unsafe { collect.run(self.stream(), source, len, out, in_place) }
     }

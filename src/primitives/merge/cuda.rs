@@ -230,7 +230,7 @@ where
     T: Element,
     Less: Function<Input = (T, T), Output = bool>,
 {
-    let sort = SortBy::<T, Less>::load(gpu.context())?;
+    let sort = gpu.kernels(SortBy::<T, Less>::load)?;
     let room = gpu.allocate::<T>(data.len())?;
     // SAFETY: the buffer and the room are on this GPU, and freed on its stream.
     unsafe { sort.run(gpu.stream(), data.address_mut(), room.address(), data.len()) }

@@ -359,7 +359,7 @@ impl Gpu {
         len: usize,
         init: Option<T>,
     ) -> Result<T> {
-        let reduce = Reduce::<T, Op, F>::load_lazily(self.context())?;
+        let reduce = self.kernels(Reduce::<T, Op, F>::load_lazily)?;
         let mut output = self.allocate::<T>(1)?;
         // SAFETY: the caller's.
         unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }?;
@@ -379,7 +379,7 @@ impl Gpu {
         init: Option<T>,
         address: u64,
     ) -> Result<()> {
-        let reduce = Reduce::<T, Op, F>::load_lazily(self.context())?;
+        let reduce = self.kernels(Reduce::<T, Op, F>::load_lazily)?;
         let mut output = DeviceRange::new(self, address, 0..1);
         // SAFETY: the caller's.
         unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }

@@ -412,7 +412,7 @@ impl Gpu {
         output: &mut DeviceArray<T>,
         prefixes: Prefixes<T>,
     ) -> Result<()> {
-        let scan = Scan::<T, Op, F>::load_lazily(self.context())?;
+        let scan = self.kernels(Scan::<T, Op, F>::load_lazily)?;
         // SAFETY: the caller's.
         unsafe { self.scan_with(&scan.kernels, source, output, prefixes) }
     }

@@ -194,7 +194,7 @@ pub(super) unsafe fn scatter_on<F: Form<Item: Element>, I: Form<Item: IndexNumbe
     gpu: &Gpu,
     call: Call<F::Arguments, I::Arguments>,
 ) -> Result<()> {
-    let scatter = Scatter::<F, I>::load(gpu.stream().context())?;
+    let scatter = gpu.kernels(Scatter::<F, I>::load)?;
     gpu.with_workspace(scatter.workspace_bytes(call.places), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
         unsafe { scatter.run(stream, call, workspace) }

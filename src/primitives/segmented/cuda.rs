@@ -258,7 +258,7 @@ pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: 
     call: Call<F::Arguments, C::Arguments>,
     init: Option<T>,
 ) -> Result<()> {
-    let reduce = SegmentedReduce::<T, Op, F, C>::load(gpu.stream().context())?;
+    let reduce = gpu.kernels(SegmentedReduce::<T, Op, F, C>::load)?;
     let bytes = reduce.workspace_bytes(call.len);
     gpu.with_workspace(bytes, |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.

@@ -283,7 +283,7 @@ pub(super) unsafe fn sort_on<K: Sortable, C: Cut>(
     gpu: &Gpu,
     call: Call<C::Arguments>,
 ) -> Result<()> {
-    let sort = SegmentedSort::<K, C>::load_lazily(gpu.context())?;
+    let sort = gpu.kernels(SegmentedSort::<K, C>::load_lazily)?;
     // The workspace is kept, and this is not.
     let scratch = gpu.allocate::<u8>(sort.workspace_bytes(call.len))?;
     gpu.with_workspace(HEADER_BYTES, |stream, workspace| {

@@ -538,7 +538,7 @@ impl Gpu {
         len: usize,
         targets: Targets,
     ) -> Result<usize> {
-        let select = Select::<T, F, O>::load_lazily(self.context())?;
+        let select = self.kernels(Select::<T, F, O>::load_lazily)?;
         let count = self.allocate::<u64>(1)?;
         let bytes = select.workspace_bytes(len);
         self.with_workspace(bytes, |stream, workspace| {

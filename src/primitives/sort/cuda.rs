@@ -614,7 +614,7 @@ pub(super) unsafe fn argsort<K: Sortable>(
     (keys, places): (u64, u64),
     len: usize,
 ) -> Result<()> {
-    let sort = ArgSort::<K>::load_lazily(gpu.stream().context())?;
+    let sort = gpu.kernels(ArgSort::<K>::load_lazily)?;
     let call = Call::of_places::<K>(order, keys, places, len);
     // SAFETY: the caller's.
     unsafe { sort.sorter(len).run_on(gpu, &call) }

@@ -501,7 +501,7 @@ pub(super) unsafe fn best<F: Form<Item: Candidate>>(
     source: F::Arguments,
     choice: Choice,
 ) -> Result<(Buffer<KeyOf<F>>, Buffer<u64>)> {
-    let top = TopK::<F>::load_lazily(gpu.context())?;
+    let top = gpu.kernels(TopK::<F>::load_lazily)?;
     let mut values = Buffer::<KeyOf<F>>::reserve(device, choice.most())?;
     let mut places = Buffer::<u64>::reserve(device, choice.most())?;
     let flagged = F::Item::FLAGGED && choice.most() > 0;

@@ -151,7 +151,7 @@ pub(super) unsafe fn expand_on<T: Element, F: Form<Item = T>, C: Cut>(
     call: Call<F::Arguments, C::Arguments>,
     none: T,
 ) -> Result<()> {
-    let expand = Expand::<T, F, C>::load(gpu.context())?;
+    let expand = gpu.kernels(Expand::<T, F, C>::load)?;
     // SAFETY: the caller's; the stream keeps calls and frees in order.
     unsafe { expand.run(gpu.stream(), call, none) }
 }

@@ -282,7 +282,7 @@ unsafe fn add_up<F: Form<Item = u64>>(lengths: Bound<'_, F>, out: u64) -> Result
         }
         #[cfg(feature = "cuda")]
         Backend::Cuda(gpu) => {
-            let scan = crate::cuda::Scan::<u64, SaturatingSum, F>::load_lazily(gpu.context())?;
+            let scan = gpu.kernels(crate::cuda::Scan::<u64, SaturatingSum, F>::load_lazily)?;
             let kernels = &scan.kernels;
             gpu.with_workspace(kernels.workspace_bytes(count), |stream, workspace| {
                 let input = Some((lengths.arguments(), count));

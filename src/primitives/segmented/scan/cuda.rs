@@ -219,7 +219,7 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cu
     call: Call<F::Arguments, C::Arguments>,
     prefixes: Prefixes<T>,
 ) -> Result<()> {
-    let scan = SegmentedScan::<T, Op, F, C>::load(gpu.stream().context())?;
+    let scan = gpu.kernels(SegmentedScan::<T, Op, F, C>::load)?;
     let bytes = scan.workspace_bytes(call.len);
     gpu.with_workspace(bytes, |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
