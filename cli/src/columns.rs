@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
 use crate::npy::Times;
 use crate::number::{DType, with_number};
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, tell_of_rounding};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
 use crate::text::{Gaps, Table, Values, Words};
 use std::io::{Seek, Write};
@@ -154,6 +154,15 @@ impl Columns {
         })
     }
 
+    /// Refuses numbers of a text with zeros in front: what tells texts apart would take them for
+    /// others without these.
+    pub(crate) fn refuse_codes(&mut self) {
+        match &mut self.source {
+            Source::Numbers(numbers) => numbers.refuse_codes(),
+            Source::Table(table) => table.refuse_codes(),
+        }
+    }
+
     /// The numbers of the only column. Fails if there are several.
     pub(crate) fn into_numbers(self, command: &str) -> Result<Numbers> {
         let [column] = &self.columns[..] else {
@@ -250,7 +259,16 @@ impl Columns {
             Source::Table(table) => {
                 let values = table.read(PIECE)?;
                 let values = values.into_iter().zip(dtypes);
-                let values: Vec<_> = values.map(|(values, dtype)| values.cast(*dtype)).collect();
+                let cast = |(values, dtype): (Values, &DType)| {
+                    if !values.dtype().is_float() && dtype.is_float() {
+                        with_number!(values.dtype(), T => {
+                            let integers = values.clone().into_vec::<T>();
+                            tell_of_rounding(&self.name, &integers, *dtype);
+                        });
+                    }
+                    values.cast(*dtype)
+                };
+                let values: Vec<_> = values.map(cast).collect();
                 Ok(Piece {
                     absent: table.take_absent(),
                     missing: (0..values.len())

@@ -2,7 +2,7 @@
 
 use crate::args::Condition;
 use crate::bound::{Bound, bad_bound};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::number::{BadNumber, Number};
 use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
 
@@ -100,7 +100,7 @@ impl Condition {
                 Ok(value) => Ok(Some(Place::At(value.widen()))),
                 Err(BadNumber::OutOfRange) if text.starts_with('-') => Ok(Some(Place::Below)),
                 Err(BadNumber::OutOfRange) => Ok(Some(Place::Above)),
-                Err(bad) => Err(Failure::at(name, bad.describe(text, T::DTYPE))),
+                Err(_) => Err(bad_bound(name, text)),
             }
         };
         let low = match (read("--gt", &self.gt)?, read("--ge", &self.ge)?) {

@@ -56,6 +56,14 @@ fn npy(descr: &str, fortran: bool, shape: &[usize], data: &[u8]) -> Vec<u8> {
     file
 }
 
+/// White space separates words: tabs set no columns apart.
+fn words_alone() -> TextArguments {
+    TextArguments {
+        delimiter: Some(b' '),
+        ..TextArguments::default()
+    }
+}
+
 /// White space that may stand between words, with a comma before it or a comment in it.
 fn gap() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -78,7 +86,7 @@ proptest! {
             text += &format!("{number}{gap}");
         }
         let expected: Vec<_> = words.iter().map(|(number, _)| *number).collect();
-        let plain = options(None, TextArguments::default());
+        let plain = options(None, words_alone());
         prop_assert_eq!(read::<i64>(text.as_bytes(), Format::Text, &plain), Some(expected));
     }
 
@@ -86,7 +94,7 @@ proptest! {
     fn floats_are_read(words in vec((any::<f64>(), gap()), 0..60)) {
         let text: String = words.iter().map(|(number, gap)| format!("{number:e}{gap}")).collect();
         let expected: Vec<_> = words.iter().map(|(number, _)| number.to_bits()).collect();
-        let plain = options(Some(DType::F64), TextArguments::default());
+        let plain = options(Some(DType::F64), words_alone());
         let values = read::<f64>(text.as_bytes(), Format::Text, &plain).unwrap();
         let bits: Vec<_> = values.iter().map(|value| value.to_bits()).collect();
         prop_assert!(bits == expected || values.iter().any(|value| value.is_nan()));

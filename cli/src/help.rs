@@ -37,13 +37,20 @@ name:2 is the column with this name, and number:2 the second one.
 
 Integers that a type of floats does not hold are rounded, and a warning says so.
 
+Numbers with zeros in front, as 01234, may be codes. As keys of sort, top and group they are words \
+then, if all have as many digits; if not, and in unique, they are an error. --dtype says that they \
+are numbers.
+
+Bounds of options, such as --gt, --init and --range, may have the marks of --decimal and \
+--thousands.
+
 A missing value is an error, without --missing. One that is skipped takes part in nothing, and \
 keeps its place: positions count it, scan leaves its field empty (NA in a column by itself and \
 between white space), and select keeps no row that has one; reduce, stats, histogram and unique \
 leave it out of its own column. .a to .z of Stata are missing. Errors of spreadsheets, such as \
 #VALUE! and #SPILL!, are missing, and start no comment. 1.#INF and 1.#IND, of old C libraries, are \
-inf and NaN. Truth values, true and false, are 1 and 0. 1.5D+03 of Fortran is 1500. A field \
-has up to 16 MiB.
+inf and NaN. Truth values, true and false, are 1 and 0; where they stand among other numbers, a \
+warning says so. 1.5D+03 of Fortran is 1500. A field has up to 16 MiB.
 
 "
     };

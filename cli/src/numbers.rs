@@ -3,6 +3,7 @@
 use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
+use crate::logger;
 use crate::npy::{self, Times};
 use crate::number::{DType, Number, with_number};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
@@ -110,6 +111,15 @@ impl Numbers {
         }
     }
 
+    /// Refuses numbers of a text with zeros in front.
+    pub(crate) fn refuse_codes(&mut self) {
+        match &mut self.source {
+            Source::Text(text) => text.refuse_codes(),
+            Source::Column(table) => table.refuse_codes(),
+            Source::Npy(_) | Source::Raw(_) => {}
+        }
+    }
+
     /// Reads the next piece, as numbers of some type.
     pub(crate) fn read<A: Number>(&mut self) -> Result<Piece<Vec<A>>> {
         with_number!(self.dtype, T => {
@@ -129,6 +139,7 @@ impl Numbers {
                     (table.ended(), values.map_or_else(Vec::new, Values::into_vec))
                 }
             };
+            tell_of_rounding(&self.name, &values, A::DTYPE);
             Ok(Piece { values: cast_all(values), absent, missing, last })
         })
     }
@@ -158,6 +169,23 @@ impl Numbers {
 fn is_whole(input: &Input, dtype: DType) -> bool {
     let size = dtype.size() as u64;
     input.is_shareable() && input.remaining().is_some_and(|bytes| bytes % size == 0)
+}
+
+/// Says so if integers are rounded to a type of floats, that of a fold.
+pub(crate) fn tell_of_rounding<T: Number>(name: &str, values: &[T], dtype: DType) {
+    if !dtype.is_float() || T::DTYPE.is_float() || T::DTYPE.size() < 8 {
+        return;
+    }
+    let is_rounded = |value: &T| {
+        let integer = value.to_integer();
+        f64::from_integer(integer).to_integer() != integer
+    };
+    if values.iter().any(is_rounded) {
+        logger::insist(format!(
+            "{name}: integers beyond 2^{} are rounded to {dtype}, as --accumulate says",
+            dtype.exact_bits()
+        ));
+    }
 }
 
 /// Numbers in another type.

@@ -93,6 +93,7 @@ fn a_comment_that_may_be_data_is_told_of() {
         ("reduce", "1 2 3\n4 #5 6\n", "10"),
         ("reduce", "1 2 #3\n4 5 6\n", "18"),
         ("reduce", "5\n#6\n7\n", "12"),
+        ("reduce", "5\n####\n7\n", "12"),
         // The comment ends in the middle of a field.
         (
             "reduce --delimiter , --column b",

@@ -1,5 +1,6 @@
 //! The command as its users meet it: arguments in, files and messages out.
 
+mod ambiguous;
 mod commands;
 mod devices;
 #[cfg(target_os = "linux")]

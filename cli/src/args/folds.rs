@@ -1,9 +1,17 @@
 //! The arguments of folds: `reduce`, `scan`, `segments`, `group` and `decode`.
 
 use super::FileArguments;
+use crate::failure::Result;
 use crate::number::{DType, Operator};
 use clap::Args;
 use std::path::PathBuf;
+
+impl FoldArguments {
+    /// Writes the number that a fold starts from as Rust does, if it has the marks of the text.
+    pub(crate) fn take_marks(&mut self) -> Result<()> {
+        self.files.input.text.take_marks(&mut self.init)
+    }
+}
 
 /// Which axis of an array.
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
 //! The arguments of commands that keep or order rows.
 
-use super::FileArguments;
+use super::{FileArguments, TextArguments};
 use crate::commands::rows::FloatOrder;
+use crate::failure::Result;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -60,6 +61,23 @@ pub(crate) struct Condition {
     /// Keep what is not NaN: all integers
     #[arg(long, conflicts_with_all = ["gt", "ge", "lt", "le", "eq", "ne", "nan"])]
     pub(crate) not_nan: bool,
+}
+
+impl Condition {
+    /// Writes the bounds as Rust does, where they have the marks of the text.
+    pub(crate) fn take_marks(&mut self, text: &TextArguments) -> Result<()> {
+        let bounds = [
+            &mut self.gt,
+            &mut self.ge,
+            &mut self.lt,
+            &mut self.le,
+            &mut self.eq,
+            &mut self.ne,
+        ];
+        bounds
+            .into_iter()
+            .try_for_each(|bound| text.take_marks(bound))
+    }
 }
 
 /// What rows are sorted by.

@@ -1,7 +1,7 @@
 //! The arguments that say how a text is laid out.
 
 use crate::failure::{Failure, Result};
-use crate::text::Column;
+use crate::text::{Column, plain_number};
 use clap::{Args, ValueEnum};
 
 /// How text is laid out.
@@ -94,6 +94,17 @@ pub(crate) enum Missing {
 }
 
 impl TextArguments {
+    /// Writes the number of an option as Rust does, if it has the marks of the text.
+    pub(crate) fn take_marks(&self, number: &mut Option<String>) -> Result<()> {
+        if self.decimal.is_none() && self.thousands.is_none() {
+            return Ok(());
+        }
+        if let Some(number) = number {
+            *number = plain_number(number, self)?;
+        }
+        Ok(())
+    }
+
     /// Fails if any is given: the input has another format.
     pub(crate) fn check_unused(&self, name: &str) -> Result<()> {
         let given = [

@@ -372,6 +372,17 @@ pub(super) fn warn_of_overflow<T: Number>(name: &str, what: impl std::fmt::Displ
     ));
 }
 
+/// Says that a result of integers is beyond those that a type of floats holds all of.
+pub(super) fn note_rounding<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
+    let (dtype, bits) = (T::DTYPE, T::DTYPE.exact_bits());
+    if dtype.is_float() && value.cast::<f64>().abs() >= 2_f64.powi(bits as i32) {
+        logger::remark(
+            "note",
+            format!("{name}: {what} is 2^{bits} or beyond, and rounded to {dtype}"),
+        );
+    }
+}
+
 /// One number in the type of the results.
 fn single<C: Number>(value: C, dtype: DType) -> Values {
     with_number!(dtype, T => Values::from(vec![value.cast::<T>()]))
@@ -393,6 +404,7 @@ struct Reducing<C: Element, Op: Monoid<C>> {
     name: String,
     /// Whether all numbers so far are finite.
     finite: bool,
+    of_integers: bool,
 }
 
 /// What has taken in numbers: one device; or several, with the nodes of so many numbers.
@@ -478,6 +490,7 @@ impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
             init: self.init,
             op: self.start.op,
             dtype: self.start.accumulation.dtype,
+            of_integers: !self.start.elements.is_float(),
             name: self.start.name,
         }))
     }
@@ -510,6 +523,9 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
             let value: T = value.cast();
             if self.finite && !is_finite(value) {
                 warn_of_overflow(&self.name, "the result", value);
+            }
+            if self.of_integers {
+                note_rounding(&self.name, "the result", value);
             }
         });
         Ok(single(value, self.dtype))
@@ -610,6 +626,8 @@ struct Running<C: Element, Op: Monoid<C>> {
     name: String,
     /// Whether all numbers so far are finite, and all results.
     finite: bool,
+    /// Whether a result of integers may be rounded, and none was so far.
+    exact: bool,
 }
 
 impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
@@ -634,6 +652,7 @@ impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
             accumulation: start.accumulation,
             name: start.name,
             finite: self.init.is_none_or(is_finite),
+            exact: !start.elements.is_float(),
         }))
     }
 }
@@ -665,6 +684,7 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
         let values = with_number!(self.accumulation.dtype, T => {
             let results = cast_all::<C, T>(prefixes);
             self.warn_of_range(infinite, &results, position);
+            self.note_first_rounding(&results, position);
             Values::from(results)
         });
         Ok((values, failure))
@@ -672,6 +692,20 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
 }
 
 impl<C: Number, Op: Monoid<C>> Running<C, Op> {
+    /// Says which result of integers is the first that a type of floats may round.
+    fn note_first_rounding<T: Number>(&mut self, results: &[T], position: &dyn Fn(usize) -> usize) {
+        if !self.exact || !T::DTYPE.is_float() {
+            return;
+        }
+        let most = 2_f64.powi(T::DTYPE.exact_bits() as i32);
+        let is_large = |result: &T| result.cast::<f64>().abs() >= most;
+        if let Some(place) = results.iter().position(is_large) {
+            let what = format!("the result at position {}, from 0,", position(place));
+            note_rounding(&self.name, what, results[place]);
+            self.exact = false;
+        }
+    }
+
     /// Warns of the first result that is not finite, if all numbers in it are. Of the numbers of
     /// the piece, one may be infinite.
     fn warn_of_range<T: Number>(

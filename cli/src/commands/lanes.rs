@@ -1,7 +1,7 @@
 //! `warpfold reduce --axis`, `warpfold scan --axis`, `warpfold segments` and `warpfold decode`:
 //! folds of many parts of an input, which is held in memory.
 
-use super::fold::{Start, no_extreme, warn_of_overflow};
+use super::fold::{Start, no_extreme, note_rounding, warn_of_overflow};
 use super::{Job, Results, ScanForm};
 use crate::accumulate::Accumulation;
 use crate::args::{
@@ -11,7 +11,7 @@ use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
 use crate::logger;
 use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
-use crate::numbers::{Numbers, cast_all};
+use crate::numbers::{Numbers, cast_all, tell_of_rounding};
 use crate::text::{Gaps, Values};
 use std::path::Path;
 use warpfold::statistics::Moments;
@@ -132,6 +132,12 @@ impl Lanes {
                 return Err(no_extreme("the first result of --exclusive", start.op));
             }
         }
+        if !values.dtype().is_float() && start.accumulation.dtype.is_float() {
+            with_number!(values.dtype(), T => {
+                let integers = values.clone().into_vec::<T>();
+                tell_of_rounding(&start.name, &integers, start.accumulation.dtype);
+            });
+        }
         with_folded!(start.accumulation.dtype, C => {
             let (init, dtype) = (start.parse_init::<C>()?, start.accumulation.dtype);
             let values = values.into_vec::<C>();
@@ -144,6 +150,9 @@ impl Lanes {
             let results = C::with_operator(start.op, task)?;
             with_number!(dtype, T => {
                 let results = cast_all::<C, T>(results);
+                if !start.elements.is_float() {
+                    results.iter().for_each(|&x| note_rounding(&start.name, "a result", x));
+                }
                 if finite && let Some(&bad) = results.iter().find(|&&x| !is_finite(x)) {
                     warn_of_overflow(&start.name, "a result", bad);
                 }

@@ -31,17 +31,24 @@ use warpfold::{Device, Prefixes};
 /// Carries out one command.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
-        Command::Reduce { fold, axis } => match axis.axis {
-            Some(axis) => lanes::along(&fold, axis, None),
-            None => fold::reduce(&fold),
-        },
+        Command::Reduce {
+            fold: mut arguments,
+            axis,
+        } => {
+            arguments.take_marks()?;
+            match axis.axis {
+                Some(axis) => lanes::along(&arguments, axis, None),
+                None => fold::reduce(&arguments),
+            }
+        }
         Command::Scan {
-            fold: arguments,
+            fold: mut arguments,
             exclusive,
             reverse,
             axis,
             ..
         } => {
+            arguments.take_marks()?;
             let form = ScanForm {
                 inclusive: !exclusive,
                 reverse,
@@ -51,14 +58,20 @@ pub(crate) fn run(command: Command) -> Result<()> {
                 None => fold::scan(&arguments, form),
             }
         }
-        Command::Segments(arguments) => lanes::segments(&arguments),
+        Command::Segments(mut arguments) => {
+            arguments.fold.take_marks()?;
+            lanes::segments(&arguments)
+        }
         Command::Group(arguments) => group::run(&arguments),
         Command::Decode(arguments) => lanes::decode(&arguments),
         Command::Select {
-            condition,
+            mut condition,
             positions,
             files,
-        } => select::run(&files, &condition, positions),
+        } => {
+            condition.take_marks(&files.input.text)?;
+            select::run(&files, &condition, positions)
+        }
         Command::Sort(arguments) => sort::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Unique(arguments) => unique::run(&arguments),

@@ -26,7 +26,10 @@ pub(super) fn run(arguments: &UniqueArguments) -> Result<()> {
 }
 
 fn write_all(arguments: &UniqueArguments) -> Result<()> {
-    let job = Job::open(&arguments.files, None, Some(Gaps::Apart), &[], Ok)?;
+    let mut job = Job::open(&arguments.files, None, Some(Gaps::Apart), &[], Ok)?;
+    if arguments.files.input.dtype.is_none() {
+        job.columns.refuse_codes();
+    }
     let numbers = job.columns.into_numbers("unique")?;
     let (device, format, dtype) = (&job.device, job.output_format, numbers.dtype);
     if arguments.count && format.is_binary() {

@@ -59,6 +59,14 @@ pub(super) fn enter(
             format_args!("unzip -p FILE {text} | warpfold ...{delimiter}"),
         ));
     }
+    let is_sheet = |name: &str| name.starts_with("xl/") || name == "content.xml";
+    if names.is_empty() && archive.file_names().any(is_sheet) {
+        return Err(Failure::with_remedy(
+            &name,
+            "it is a workbook of a spreadsheet, which is not read here",
+            "save the sheet as CSV",
+        ));
+    }
     if names.is_empty() {
         return Err(Failure::with_remedy(
             &name,

@@ -1,6 +1,8 @@
 //! Where numbers come from: bytes of files and of the standard input, unpacked if they are packed.
 
 mod archive;
+mod foreign;
+mod gzip;
 mod shared;
 
 pub(crate) use shared::SharedFile;
@@ -10,56 +12,11 @@ use crate::failure::{Failure, Result};
 use crate::npy;
 use crate::number::DType;
 use crate::progress::Progress;
-use flate2::read::MultiGzDecoder;
+use foreign::foreign;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// What begins with these bytes is no text, and nothing here reads it: what it is, and what the
-/// user can do.
-const FOREIGN: [(&[u8], &str, &str); 8] = [
-    (
-        b"\x28\xb5\x2f\xfd",
-        "compressed with zstd",
-        "zstd -dc FILE | warpfold ...",
-    ),
-    (
-        b"\xfd7zXZ\x00",
-        "compressed with xz",
-        "xz -dc FILE | warpfold ...",
-    ),
-    (
-        b"BZh",
-        "compressed with bzip2",
-        "bzip2 -dc FILE | warpfold ...",
-    ),
-    (
-        b"\x04\x22\x4d\x18",
-        "compressed with lz4",
-        "lz4 -dc FILE | warpfold ...",
-    ),
-    (
-        b"\x89HDF\r\n",
-        "an HDF5 file",
-        "save the array with numpy.save, or give --format raw",
-    ),
-    (
-        b"PAR1",
-        "a Parquet file",
-        "save the column with numpy.save or as CSV",
-    ),
-    (
-        b"\xff\xfe",
-        "text in UTF-16",
-        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
-    ),
-    (
-        b"\xfe\xff",
-        "text in UTF-16",
-        "iconv -f UTF-16 -t UTF-8 FILE | warpfold ...",
-    ),
-];
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -161,10 +118,8 @@ impl Input {
         let is_archive = head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP);
         let is_packed = is_archive || head.starts_with(GZIP);
         if !is_packed && options.format.is_none() && input.ending().as_deref() == Some("gz") {
-            let packed = FOREIGN
-                .iter()
-                .find(|(magic, ..)| input.head.starts_with(magic));
-            let what = packed.map_or(String::new(), |(_, what, _)| format!(": it is {what}"));
+            let other = foreign(input.peek(foreign::LONGEST)?);
+            let what = other.map_or(String::new(), |other| format!(": it is {}", other.what));
             return Err(Failure::with_remedy(
                 &input.name,
                 format_args!("it is not gzip, though its name ends in .gz{what}"),
@@ -183,11 +138,9 @@ impl Input {
         } else if input.head.starts_with(GZIP) {
             input.unpack();
         }
-        for (magic, what, remedy) in FOREIGN {
-            if input.peek(LONGEST_MAGIC)?.starts_with(magic) {
-                let cause = format_args!("it is {what}, which is not read here").to_string();
-                return Err(Failure::with_remedy(&input.name, cause, remedy));
-            }
+        if let Some(other) = foreign(input.peek(foreign::LONGEST)?) {
+            let cause = format!("it is {}, which is not read here", other.what);
+            return Err(Failure::with_remedy(&input.name, cause, other.remedy));
         }
         let format = match options.format {
             Some(format) => format,
@@ -271,7 +224,7 @@ impl Input {
     fn unpack(&mut self) {
         let packed = std::mem::replace(&mut self.reader, Box::new(io::empty()));
         let packed = io::Cursor::new(std::mem::take(&mut self.head)).chain(packed);
-        self.reader = Box::new(MultiGzDecoder::new(packed));
+        self.reader = Box::new(gzip::Members::new(packed));
         self.length = None;
         self.file = None;
         if self.ending().as_deref() == Some("gz")

@@ -5,6 +5,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, with_number};
+use crate::numbers::tell_of_rounding;
 use crate::progress::Progress;
 use std::fs::File;
 use std::io;
@@ -35,6 +36,7 @@ impl SharedFile {
         }
         let count = to.len();
         with_number!(self.dtype, T => self.blocks::<T>(position, count, |block| {
+            tell_of_rounding(&self.name, block, C::DTYPE);
             let (now, rest) = std::mem::take(&mut to).split_at_mut(block.len());
             now.iter_mut().zip(block).for_each(|(to, number)| *to = number.cast());
             to = rest;

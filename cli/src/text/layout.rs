@@ -2,7 +2,7 @@
 
 use super::lexer::{Dialect, Lexer, Step};
 use super::spelling::{Kind, Needs, Spelling};
-use super::survey::{self, Contents, First, MOST_COLUMNS, Survey, fields_of};
+use super::survey::{self, Codes, Contents, First, MOST_COLUMNS, Survey, fields_of};
 use super::{Column, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -81,8 +81,12 @@ pub(super) struct Found {
     pub(super) index: usize,
     pub(super) name: Option<String>,
     pub(super) needs: Needs,
+    /// Whether rows are ordered by it, and its numbers may be codes.
+    pub(super) may_be_codes: bool,
     /// Whether it is a key that holds words.
     pub(super) has_words: bool,
+    /// Whether its integers have zeros in front, as codes have.
+    pub(super) has_zeros: bool,
 }
 
 /// The names of columns, by their index.
@@ -109,7 +113,7 @@ impl Layout {
         lexer: &mut Lexer,
         options: &TextArguments,
         spelling: &Spelling,
-        keys: &[String],
+        keys: Keys<'_>,
     ) -> Result<Option<Layout>> {
         lexer.read_ahead(SAMPLE_BYTES)?;
         let survey = Survey::of(lexer, spelling, &options.columns);
@@ -192,6 +196,15 @@ pub(super) fn tell_of_years_as_names(lexer: &mut Lexer, spelling: &Spelling) -> 
     Ok(())
 }
 
+/// What the user says of columns that rows are ordered by.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Keys<'a> {
+    /// What they are called.
+    pub(super) names: &'a [String],
+    /// Whether all columns are numbers of a type that was given.
+    pub(super) are_numbers: bool,
+}
+
 struct Planner<'a> {
     file: &'a str,
     survey: &'a Survey,
@@ -199,8 +212,7 @@ struct Planner<'a> {
     spelling: &'a Spelling,
     dialect: &'a Dialect,
     skipped: Option<&'a [u8]>,
-    /// What the user calls the columns that rows are ordered by.
-    keys: &'a [String],
+    keys: Keys<'a>,
 }
 
 impl Planner<'_> {
@@ -220,7 +232,11 @@ impl Planner<'_> {
             name.filter(|name| !name.is_empty()).cloned()
         };
         let known = names.as_ref().map_or(&[][..], |names| &names.names[..]);
-        let has_words = |index| self.is_key_of_words(index, known, fields, has_header);
+        let is_key = |index| self.is_key(index, known, fields);
+        let codes = |index| self.codes(index, has_header);
+        let has_words = |index| {
+            is_key(index) && (self.holds_words(index, has_header) || codes(index).is_some())
+        };
         let mut left_out = LeftOut::default();
         let indices = if wanted.is_empty() {
             left_out.row_names = fields > 1
@@ -276,17 +292,16 @@ impl Planner<'_> {
             index,
             name: name(index),
             needs: self.needs(index, has_header),
+            may_be_codes: is_key(index)
+                && !has_words(index)
+                && self.may_be_codes(index, has_header),
             has_words: has_words(index),
+            has_zeros: codes(index).is_some(),
         });
         let columns: Vec<Found> = columns.collect();
-        for column in columns.iter().filter(|column| column.has_words) {
-            if self.contents(column.index, has_header).0 > 0 {
-                let title = name(column.index).unwrap_or_else(|| (column.index + 1).to_string());
-                logger::insist(format!(
-                    "{}: column {title} holds words, so the numbers in it are words as well",
-                    self.file
-                ));
-            }
+        for column in &columns {
+            let title = name(column.index).unwrap_or_else(|| (column.index + 1).to_string());
+            self.tell_of_contents(column, &title, has_header)?;
         }
         Ok(Layout {
             lines_above: survey.lines_above(),
@@ -355,7 +370,7 @@ impl Planner<'_> {
         };
         let is_name = |text: &str| survey.first.iter().any(|name| name == text);
         let columns = self.options.columns.iter().map(|column| &*column.0);
-        let keys = self.keys.iter().flat_map(|key| {
+        let keys = self.keys.names.iter().flat_map(|key| {
             let ends = ["", ":asc", ":desc"].into_iter();
             ends.filter_map(|end| key.strip_suffix(end))
         });
@@ -782,14 +797,74 @@ impl Planner<'_> {
         )
     }
 
-    /// Whether rows are ordered by a column that holds words, and fewer numbers.
-    fn is_key_of_words(
-        &self,
-        index: usize,
-        names: &[String],
-        fields: usize,
-        has_header: bool,
-    ) -> bool {
+    /// Says what a column holds that can be read in two ways.
+    fn tell_of_contents(&self, column: &Found, title: &str, has_header: bool) -> Result<()> {
+        let below = self.survey.columns.get(column.index);
+        if !column.has_words {
+            if below.is_some_and(Contents::mixes_truths) {
+                logger::insist(format!(
+                    "{}: truth values stand among the other numbers of column {title}, and are \
+                     read as 1 and 0",
+                    self.file
+                ));
+            }
+            return Ok(());
+        }
+        match self.codes(column.index, has_header) {
+            None if self.contents(column.index, has_header).0 > 0 => {
+                logger::insist(format!(
+                    "{}: column {title} holds words, so the numbers in it are words as well",
+                    self.file
+                ));
+            }
+            None => {}
+            Some(codes) if codes.are_even() => logger::remark(
+                "note",
+                format!(
+                    "{}: column {title} has zeros in front of its numbers, as codes have, so \
+                     these are words; with --dtype they are numbers",
+                    self.file
+                ),
+            ),
+            Some(_) => {
+                return Err(Failure::with_remedy(
+                    format_args!("{}: column {title}", self.file),
+                    "it has zeros in front of its numbers, which have more or fewer digits: as \
+                     codes, 01 and 1 are two keys, and as numbers one",
+                    "give --dtype i64 if they are numbers, or --dtype f64 where others have \
+                     fractions; codes need as many digits each, or a letter",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the integers of a column look like, if it holds nothing else, and they may be codes.
+    fn codes(&self, index: usize, has_header: bool) -> Option<Codes> {
+        let below = self.survey.columns.get(index);
+        let first = self.survey.first.get(index).filter(|_| !has_header);
+        let first = first.map_or_else(Codes::default, |first| Codes::of(first.as_bytes()));
+        let codes = below.map_or(first, |below| below.codes.and(first));
+        let may_be = self.may_be_codes(index, has_header) && !self.holds_words(index, has_header);
+        (may_be && codes.has_zeros).then_some(codes)
+    }
+
+    /// Whether the numbers of a column may be codes: they have no type, no fractions and no signs.
+    fn may_be_codes(&self, index: usize, has_header: bool) -> bool {
+        let needs = self.needs_of_numbers(index, has_header);
+        !self.keys.are_numbers && !needs.negative && !needs.float
+    }
+
+    /// Whether a column holds words, and fewer numbers.
+    fn holds_words(&self, index: usize, has_header: bool) -> bool {
+        let first = self.survey.kinds.get(index).filter(|_| !has_header);
+        let below = self.survey.columns.get(index);
+        let words = below.map_or(0, |below| below.words) + usize::from(first == Some(&Kind::Word));
+        words > below.map_or(0, |below| below.numbers)
+    }
+
+    /// Whether rows are ordered by a column.
+    fn is_key(&self, index: usize, names: &[String], fields: usize) -> bool {
         let is_meant = |key: &String| {
             let ends = ["", ":asc", ":desc"].into_iter();
             let mut texts = ends.filter_map(|end| key.strip_suffix(end));
@@ -798,11 +873,7 @@ impl Planner<'_> {
                 meanings.contains(&(index..index + 1))
             })
         };
-        let first = self.survey.kinds.get(index).filter(|_| !has_header);
-        let below = self.survey.columns.get(index);
-        let words = below.map_or(0, |below| below.words) + usize::from(first == Some(&Kind::Word));
-        let numbers = below.map_or(0, |below| below.numbers);
-        words > numbers && self.keys.iter().any(is_meant)
+        self.keys.names.iter().any(is_meant)
     }
 
     /// How many numbers a column holds, and how many other words.
@@ -820,16 +891,22 @@ impl Planner<'_> {
         (numbers, words)
     }
 
-    /// What the numbers of a column need of a type.
+    /// What a column needs of a type.
     fn needs(&self, index: usize, has_header: bool) -> Needs {
-        let survey = self.survey;
-        let below = survey.columns.get(index).cloned().unwrap_or_default();
-        let kind = survey.kinds.get(index).filter(|_| !has_header);
-        let first = survey.needs.get(index).filter(|_| !has_header);
-        let mut needs = below.needs.and(first.copied().unwrap_or_default());
-        let missing = below.missing > 0 || kind == Some(&Kind::Missing);
+        let below = self.survey.columns.get(index);
+        let kind = self.survey.kinds.get(index).filter(|_| !has_header);
+        let mut needs = self.needs_of_numbers(index, has_header);
+        let missing = below.is_some_and(|below| below.missing > 0) || kind == Some(&Kind::Missing);
         needs.float |= missing && self.spelling.missing == Missing::Nan;
         needs
+    }
+
+    /// The same, if none is missing.
+    fn needs_of_numbers(&self, index: usize, has_header: bool) -> Needs {
+        let below = self.survey.columns.get(index);
+        let first = self.survey.needs.get(index).filter(|_| !has_header);
+        let below = below.map_or_else(Needs::default, |below| below.needs);
+        below.and(first.copied().unwrap_or_default())
     }
 }
 

@@ -204,6 +204,32 @@ impl Lexer {
         field.bytes(&self.buffer)
     }
 
+    /// What stands before a word, if it is the first of its row.
+    pub(super) fn gap_before(&self, field: &Field) -> Option<Gap> {
+        let start = field.start - usize::from(field.quoted);
+        (self.cursor.fields == 1).then(|| match tabs(self.buffer[..start].iter().rev()) {
+            0 => Gap::Space,
+            _ => Gap::Tabs,
+        })
+    }
+
+    /// What stands behind a word.
+    pub(super) fn gap_behind(&self, field: &Field) -> Gap {
+        let rest = &self.buffer[field.end + usize::from(field.quoted)..];
+        let is_gap = |byte: &u8| matches!(byte, b'\t' | b' ' | b',' | 0x0b | 0x0c);
+        let end = rest.iter().position(|byte| !is_gap(byte));
+        let ends = match end.map(|end| rest[end]) {
+            None => return Gap::Unknown,
+            Some(byte) => matches!(byte, b'\n' | b'\r') || Some(byte) == self.dialect.comment,
+        };
+        match (tabs(rest.iter()), ends) {
+            (0, true) => Gap::End,
+            (0, false) => Gap::Space,
+            (1, false) => Gap::Tab,
+            _ => Gap::Tabs,
+        }
+    }
+
     /// How many fields of the row were read.
     #[inline]
     pub(super) fn fields(&self) -> usize {
@@ -288,6 +314,20 @@ impl Lexer {
         };
         mistake.failure(&self.input.name)
     }
+}
+
+/// What stands between two words, or behind the last one of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    Space,
+    /// One tab, and spaces or none.
+    Tab,
+    /// Several tabs, or one at an end of the row.
+    Tabs,
+    /// The end of the row.
+    End,
+    /// The buffer does not hold all of it.
+    Unknown,
 }
 
 /// A look at the text that the buffer holds.

@@ -32,12 +32,14 @@
 //! error, once for each file.
 
 mod column;
+mod doubts;
 mod layout;
 mod lexer;
 mod oddity;
 mod rows;
 mod spelling;
 mod survey;
+mod tabs;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -51,11 +53,18 @@ use crate::args::TextArguments;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::number::{DType, Number};
+use layout::Keys;
 use rows::{Arrangement, Rows, Sink};
 use spelling::{Bad, Needs, Spelling};
 
 /// So much is looked through for the type of the numbers.
 const SAMPLE_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
+
+/// A number of an option as Rust writes it: it may have the marks of the text, or those of Rust
+/// where these mean nothing else.
+pub(crate) fn plain_number(number: &str, options: &TextArguments) -> Result<String> {
+    Spelling::of(options)?.plain_number(number)
+}
 
 /// Where a text stands, and what is wrong with it.
 struct Mistake {
@@ -91,7 +100,11 @@ impl Text {
         dtype: Option<DType>,
     ) -> Result<(Text, DType)> {
         let mut rows = Rows::open(input, options)?;
-        let needs = match rows.arrange(options, dtype.is_none(), &[])? {
+        let keys = Keys {
+            names: &[],
+            are_numbers: dtype.is_some(),
+        };
+        let needs = match rows.arrange(options, keys)? {
             Arrangement::Columns(columns) => {
                 let needs = columns.iter().map(|column| column.needs);
                 needs.fold(Needs::default(), Needs::and)
@@ -126,6 +139,11 @@ impl Text {
     /// The places, among those that were read last, whose value was skipped.
     pub(crate) fn take_absent(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.absent)
+    }
+
+    /// Refuses numbers with zeros in front.
+    pub(crate) fn refuse_codes(&mut self) {
+        self.rows.refuse_codes(vec![true; self.rows.missing.len()]);
     }
 
     /// How many values were missing so far.
@@ -214,8 +232,16 @@ impl Table {
     ) -> Result<Table> {
         let mut rows = Rows::open(input, options)?;
         let of = |needs: Needs| dtype.unwrap_or(needs.dtype());
-        let columns = match rows.arrange(options, dtype.is_none(), keys)? {
+        let keys = Keys {
+            names: keys,
+            are_numbers: dtype.is_some(),
+        };
+        let columns = match rows.arrange(options, keys)? {
             Arrangement::Columns(columns) => {
+                rows.refuse_codes(columns.iter().map(|found| found.may_be_codes).collect());
+                if gaps == Gaps::Together {
+                    rows.tell_of_codes(&columns);
+                }
                 let columns = columns.into_iter().map(|found| TableColumn {
                     number: found.index + 1,
                     name: found.name,
@@ -274,6 +300,11 @@ impl Table {
     /// [`Gaps::Together`] all columns the same.
     pub(crate) fn take_absent(&mut self) -> Vec<Vec<usize>> {
         std::mem::take(&mut self.absent)
+    }
+
+    /// Refuses numbers with zeros in front.
+    pub(crate) fn refuse_codes(&mut self) {
+        self.rows.refuse_codes(vec![true; self.columns.len()]);
     }
 
     /// What separates the columns, if it is not white space.

@@ -17,8 +17,36 @@ pub(super) enum Oddity {
     Behind(String),
     /// `1D3`, which may be a label.
     Exponent,
-    /// `0x1F`
-    Hexadecimal,
+    /// `0x1F`, `0b11`, `0o17`: in another base, and what writes it in decimal.
+    Based(&'static str, &'static str),
+    /// `1/2`
+    Fraction,
+    /// `[5]`, `[1` and `2]`, `{`, `(1`: of a list, as Python and JSON write it; and its brackets.
+    Listed(&'static str),
+    /// `1.5±0.1`, `1.234(5)`, `1.5[2]`: with an error or a mark behind it.
+    Marked,
+    /// `<`, `$`: a sign by itself.
+    Sign,
+    /// `1-2`
+    Range,
+    /// `1.5-300`: an exponent of Fortran that has no room for its letter.
+    NoLetter,
+    /// `5-`
+    MinusBehind,
+    /// `1+2j`
+    Complex,
+    /// `1.5x10^3`
+    Power,
+    /// `="5"`
+    Formula,
+    /// `1e`, `1e+`
+    Cut,
+    /// `O.5`, `l0`: with letters that look like digits, and what it is with digits.
+    Alike(String),
+    /// In digits or signs that are none of ASCII, and what it is in these.
+    Foreign(String),
+    /// `****`, where a number does not fit.
+    Stars,
     /// `–5`, with a dash.
     Dash,
     /// `yes`
@@ -58,8 +86,17 @@ impl Oddity {
         if text.len() > 2 && text.bytes().all(|byte| byte == b'#') {
             return Oddity::Narrow;
         }
+        if !text.is_empty() && text.bytes().all(|byte| byte == b'*') {
+            return Oddity::Stars;
+        }
         if text.trim_start_matches(['+', '-']).starts_with("1.#") {
             return Oddity::Rounded;
+        }
+        if let Some(brackets) = brackets_of_list(text, is_number) {
+            return Oddity::Listed(brackets);
+        }
+        if !text.is_empty() && !text.contains(char::is_alphanumeric) {
+            return Oddity::Sign;
         }
         if !text.contains(|c: char| c.is_numeric()) {
             return Oddity::Word;
@@ -90,9 +127,8 @@ impl Oddity {
             return Oddity::Dash;
         }
         let unsigned = text.trim_start_matches(['+', '-']);
-        let hexadecimal = unsigned.strip_prefix("0x").or(unsigned.strip_prefix("0X"));
-        if hexadecimal.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())) {
-            return Oddity::Hexadecimal;
+        if let Some(based) = based(unsigned) {
+            return based;
         }
         let parts: Vec<&str> = unsigned.split(['d', 'D']).collect();
         let is_digits = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -101,6 +137,9 @@ impl Oddity {
         }
         if is_time(text) {
             return Oddity::Time;
+        }
+        if let Some(odd) = plain_oddity(text, unsigned, is_number) {
+            return odd;
         }
         if let Some(sign) = sign_before(text, is_number) {
             return Oddity::Before(sign.into());
@@ -166,9 +205,83 @@ impl Oddity {
                 "this is a label, or an exponent of Fortran without a sign".into(),
                 "write 1E3 for 1D3 if it is an exponent".into(),
             ),
-            Oddity::Hexadecimal => (
-                "it is hexadecimal".into(),
-                "write it in decimal, as printf '%d' 0x1F does".into(),
+            Oddity::Based(base, example) => (
+                format!("it is {base}"),
+                format!("write it in decimal, as {example} does"),
+            ),
+            Oddity::Fraction => (
+                "it is a fraction, or a date".into(),
+                "write a fraction as a decimal number, such as 0.5 for 1/2".into(),
+            ),
+            Oddity::Listed(brackets) => (
+                "brackets are those of a list, as Python and JSON write it".into(),
+                format!(
+                    "take them out, as {}, with --delimiter ',' if commas separate columns; jq \
+                     takes numbers out of JSON",
+                    feed.line(&format!("tr -d '{brackets}'"))
+                ),
+            ),
+            Oddity::Marked => (
+                "an error or a mark follows a number".into(),
+                format!(
+                    "write the number alone, as {}",
+                    feed.line(r"sed -E 's/([0-9])(±|\(|\[)[^ ,;]*/\1/g'")
+                ),
+            ),
+            Oddity::Sign => (
+                "it is a sign by itself".into(),
+                "take it out if it belongs to a number beside it; or give --missing skip \
+                 --missing-word WORD, if it stands for a missing value"
+                    .into(),
+            ),
+            Oddity::Range => (
+                "it looks like a range of numbers".into(),
+                "write one number, such as its middle; or its ends, with a space between them"
+                    .into(),
+            ),
+            Oddity::NoLetter => (
+                "Fortran leaves out the E of an exponent that has three digits".into(),
+                format!(
+                    "write 1.5E-300 for 1.5-300, as {}",
+                    feed.line(r"sed -E 's/([0-9.])([+-][0-9]{3})/\1E\2/g'")
+                ),
+            ),
+            Oddity::MinusBehind => (
+                "its sign stands behind it".into(),
+                format!(
+                    "write -5 for 5-, as {}",
+                    feed.line(r"sed -E 's/([0-9.,]*[0-9])-/-\1/g'")
+                ),
+            ),
+            Oddity::Complex => (
+                "it is a complex number".into(),
+                "write its parts as two numbers".into(),
+            ),
+            Oddity::Power => (
+                "it is a number times a power of ten".into(),
+                "write 1.5e3 for 1.5x10^3".into(),
+            ),
+            Oddity::Formula => (
+                "it is a formula of a spreadsheet".into(),
+                "export values, or take the = and its quotes out".into(),
+            ),
+            Oddity::Cut => (
+                "its exponent is cut off".into(),
+                "write the whole number; the column may have been too narrow".into(),
+            ),
+            Oddity::Alike(number) => (
+                format!("letters in it look like digits, as in {number}"),
+                format!("write {number} if it is that number"),
+            ),
+            Oddity::Foreign(number) => (
+                "its digits or signs are none of ASCII".into(),
+                format!("write {number}"),
+            ),
+            Oddity::Stars => (
+                "Fortran and others write this where a number has no room".into(),
+                "let the program that writes it give it room; or give --missing skip \
+                 --missing-word WORD, if it stands for a missing value"
+                    .into(),
             ),
             Oddity::Dash => (
                 "it begins with a dash, which is no minus".into(),
@@ -192,7 +305,9 @@ impl Oddity {
                  here"
                     .into(),
             ),
-            Oddity::Digits | Oddity::Word => return (String::new(), "mend it".into()),
+            Oddity::Digits | Oddity::Word => {
+                return (String::new(), "write a number, such as 1234.5".into());
+            }
         };
         (format!("; {what}"), remedy)
     }
@@ -238,7 +353,19 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         | Oddity::Before(_)
         | Oddity::Dash
         | Oddity::Rounded
-        | Oddity::Narrow => true,
+        | Oddity::Narrow
+        | Oddity::Based(..)
+        | Oddity::Listed(_)
+        | Oddity::Marked
+        | Oddity::NoLetter
+        | Oddity::MinusBehind
+        | Oddity::Complex
+        | Oddity::Power
+        | Oddity::Foreign(_)
+        | Oddity::Stars
+        | Oddity::Cut => true,
+        // `O2` and `l1` are names as well.
+        Oddity::Alike(_) => word.contains(&b'.') || word[0].is_ascii_digit(),
         Oddity::Behind(unit) => {
             let is_ordinal = ["st", "nd", "rd", "th"].contains(&unit.to_lowercase().as_str());
             // `12A` may be a seat, and `12.5 A` is a current.
@@ -258,6 +385,135 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
 pub(super) fn has_hash(word: &[u8]) -> bool {
     let unsigned = word.strip_prefix(b"-").or(word.strip_prefix(b"+"));
     unsigned.unwrap_or(word).starts_with(b"1.#") || word.iter().all(|&byte| byte == b'#')
+}
+
+/// The brackets of a list, if a word is a part of one: a bracket, a number beside one, or the start
+/// of an object.
+fn brackets_of_list(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let of_list = |brackets: &[char]| {
+        let inner = text.trim_matches(brackets);
+        let inner = inner.trim_end_matches(',');
+        inner.len() < text.len() && (inner.is_empty() || is_number(inner))
+    };
+    let opens = text.trim_start_matches('[').starts_with('{');
+    // Around a whole number, parentheses are a minus.
+    let is_tuple = text.starts_with('(') != text.ends_with(')') && of_list(&['(', ')']);
+    match (opens || of_list(&['[', ']', '{', '}']), is_tuple) {
+        (true, _) => Some("[]{}"),
+        (_, true) => Some("()"),
+        _ => None,
+    }
+}
+
+/// A number of another base.
+fn based(unsigned: &str) -> Option<Oddity> {
+    let lower = unsigned.to_ascii_lowercase();
+    let is = |prefix: &str, digits: &str| {
+        let rest = lower.strip_prefix(prefix);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| digits.contains(c)))
+    };
+    if is("0x", "0123456789abcdef_") {
+        return Some(Oddity::Based("hexadecimal", "printf '%d' 0x1F"));
+    }
+    if is("0b", "01_") {
+        return Some(Oddity::Based("binary", "python3 -c 'print(0b11)'"));
+    }
+    if is("0o", "01234567_") {
+        return Some(Oddity::Based("octal", "python3 -c 'print(0o17)'"));
+    }
+    None
+}
+
+/// What a word with digits is that has signs or letters where numbers have none.
+fn plain_oddity(
+    text: &str,
+    unsigned: &str,
+    is_number: impl Fn(&str) -> bool + Copy,
+) -> Option<Oddity> {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if let Some((above, below)) = unsigned.split_once(['/', '\u{2044}'])
+        && is_digits(above)
+        && is_digits(below)
+    {
+        return Some(Oddity::Fraction);
+    }
+    if text.starts_with('=') {
+        return Some(Oddity::Formula);
+    }
+    if text.strip_suffix(['-', '\u{2212}']).is_some_and(is_number) {
+        return Some(Oddity::MinusBehind);
+    }
+    if let Some((whole, exponent)) = unsigned.rsplit_once(['-', '+'])
+        && is_number(whole)
+        && is_number(exponent)
+    {
+        let has_point = whole.contains('.') && !exponent.contains('.');
+        let is_exponent = exponent.len() == 3 && is_digits(exponent);
+        return Some(match has_point && is_exponent {
+            true => Oddity::NoLetter,
+            false => Oddity::Range,
+        });
+    }
+    let inner = text.trim_matches(['(', ')']);
+    if let Some(complex) = inner.strip_suffix(['i', 'j'])
+        && let Some(at) = complex.rfind(['+', '-']).filter(|&at| at > 0)
+        && is_number(&complex[..at])
+        && is_number(&complex[at + 1..])
+    {
+        return Some(Oddity::Complex);
+    }
+    let powers = ["x10^", "*10^", "\u{d7}10^", "x10**", "*10**"];
+    let packed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let starts = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    if starts && powers.iter().any(|power| packed.contains(power)) {
+        return Some(Oddity::Power);
+    }
+    let cut = text.strip_suffix(['+', '-']).unwrap_or(text);
+    if cut.strip_suffix(['e', 'E']).is_some_and(is_number) {
+        return Some(Oddity::Cut);
+    }
+    if let Some(at) = unsigned.find(['\u{b1}', '(', '['])
+        && is_number(&unsigned[..at])
+    {
+        return Some(Oddity::Marked);
+    }
+    let ascii: String = text.chars().map(ascii_of).collect();
+    if ascii != text && is_number(&ascii) {
+        return Some(Oddity::Foreign(ascii));
+    }
+    alike(text, is_number).map(Oddity::Alike)
+}
+
+/// The digit or sign of ASCII that another one stands for.
+fn ascii_of(c: char) -> char {
+    // Where the ten digits of other scripts begin.
+    const ZEROS: [u32; 12] = [
+        0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xe50, 0xff10,
+    ];
+    let digit = |&zero: &u32| u32::from(c).checked_sub(zero).filter(|&digit| digit < 10);
+    match (ZEROS.iter().find_map(digit), c) {
+        (Some(digit), _) => char::from(b'0' + digit as u8),
+        (_, '\u{ff0e}' | '\u{66b}') => '.',
+        (_, '\u{ff0c}' | '\u{66c}') => ',',
+        (_, '\u{ff0d}' | '\u{2212}') => '-',
+        (_, '\u{ff0b}') => '+',
+        _ => c,
+    }
+}
+
+/// The number that a word is if letters in it are the digits that they look like. At least one
+/// digit is a true one.
+pub(super) fn alike(word: &str, is_number: impl Fn(&str) -> bool) -> Option<String> {
+    let digit = |c: char| match c {
+        'O' | 'o' => '0',
+        'l' | 'I' | '|' => '1',
+        c => c,
+    };
+    let number: String = word.chars().map(digit).collect();
+    // A last `l` is a unit.
+    let is_unit = word.strip_suffix(['l', 'I']).is_some_and(&is_number);
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    (number != word && has_digit && !is_unit && is_number(&number)).then_some(number)
 }
 
 /// A currency or a comparison before a number.
@@ -315,7 +571,13 @@ fn is_time(text: &str) -> bool {
             };
             let digits = parts.iter().filter(|part| is_digits(part)).count();
             // A month may have a name, and a second a fraction.
-            (least..=3).contains(&parts.len()) && digits + 1 >= parts.len() && digits >= 2
+            let has_fraction = mark == ':'
+                && parts.last().is_some_and(|part| {
+                    part.contains('.') && part.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+                });
+            (least..=3).contains(&parts.len())
+                && digits + 1 >= parts.len()
+                && digits + usize::from(has_fraction) >= 2
         })
 }
 

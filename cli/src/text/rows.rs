@@ -1,10 +1,12 @@
 //! The rows of a text: each is checked, and its fields that are wanted are handed on.
 
-use super::layout::{Found, Layout, Width, tell_of_years_as_names};
+use super::doubts;
+use super::layout::{Found, Keys, Layout, Width, tell_of_years_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::oddity::{self, Oddity};
 use super::spelling::{self, Bad, Kind, Needs, Spelling};
 use super::survey::is_name;
+use super::tabs::Cells;
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
@@ -53,6 +55,11 @@ pub(super) struct Rows {
     rows_left_out: u64,
     /// Where the first integer stands that its type does not hold, and what is to be said of it.
     rounded: Option<String>,
+    /// Whether tabs cut the rows as white space does.
+    cells: Cells,
+    /// Whether the numbers of each lane are told apart as texts are, so that zeros in front of
+    /// them are refused; nothing if none are.
+    codes: Vec<bool>,
 }
 
 /// Rows that have the fields of the header again.
@@ -169,7 +176,14 @@ impl Rows {
         }
         if options.delimiter.is_none() && options.decimal == Some(b',') {
             check_commas(&mut lexer, &spelling)?;
+            if lexer.dialect.delimiter.is_none() {
+                doubts::check_spaces(&mut lexer, options, &spelling)?;
+            }
         }
+        let cells = match options.delimiter.is_none() && lexer.dialect.delimiter.is_none() {
+            true => Cells::default(),
+            false => Cells::off(),
+        };
         Ok(Rows {
             lexer,
             spelling,
@@ -186,6 +200,8 @@ impl Rows {
             missing: vec![0],
             rows_left_out: 0,
             rounded: None,
+            cells,
+            codes: Vec::new(),
         })
     }
 
@@ -201,13 +217,12 @@ impl Rows {
         matches!(self.plan, Plan::All)
     }
 
-    /// Chooses what is read. What the numbers of a sequence need is found out if that
-    /// is `asked`.
+    /// Chooses what is read. What the numbers of a sequence need is found out unless they have a
+    /// type.
     pub(super) fn arrange(
         &mut self,
         options: &TextArguments,
-        asked: bool,
-        keys: &[String],
+        keys: Keys<'_>,
     ) -> Result<Arrangement> {
         let is_table = self.has_delimiter()
             || options.header
@@ -218,12 +233,15 @@ impl Rows {
         if is_table && let Some(layout) = Layout::of(lexer, options, &self.spelling, keys)? {
             return Ok(Arrangement::Columns(self.choose(layout)?));
         }
-        if !is_table && !options.no_header {
-            tell_of_years_as_names(&mut self.lexer, &self.spelling)?;
+        if !is_table {
+            if !options.no_header {
+                tell_of_years_as_names(&mut self.lexer, &self.spelling)?;
+            }
+            doubts::check_words(&mut self.lexer, options, &self.spelling)?;
         }
-        Ok(Arrangement::Sequence(match asked {
-            true => self.needs()?,
-            false => Needs::default(),
+        Ok(Arrangement::Sequence(match keys.are_numbers {
+            false => self.needs()?,
+            true => Needs::default(),
         }))
     }
 
@@ -307,6 +325,12 @@ impl Rows {
             match step {
                 Step::Field(field) => {
                     let index = self.lexer.fields() - 1;
+                    if !self.cells.is_off() {
+                        let before = self.lexer.gap_before(&field);
+                        let behind = self.lexer.gap_behind(&field);
+                        let is_flat = self.is_flat();
+                        self.cells.take(before, behind, is_flat);
+                    }
                     if let Some(repeats) = &mut self.repeats {
                         repeats.take(index, &self.lexer.bytes(&field));
                     }
@@ -323,6 +347,10 @@ impl Rows {
                     match sink.take(lane, &bytes, &self.spelling) {
                         Ok(true) => {
                             let dtype = sink.dtype(lane);
+                            let is_code = self.codes.get(lane) == Some(&true);
+                            if is_code && spelling::has_zeros(&bytes) {
+                                return Err(self.code(&field, &bytes));
+                            }
                             if bytes.len() > spelling::exact_digits(dtype)
                                 && self.rounded.is_none()
                                 && let Some(integer) = self.spelling.rounded(&bytes, dtype)
@@ -390,8 +418,53 @@ impl Rows {
                 }
             }
         }
+        if self.cells.end_row() {
+            return Err(Failure::with_remedy(
+                format_args!("{}: line {}", self.lexer.input.name, self.lexer.row_line()),
+                "tabs cut this row in another way than white space does, and the rows before it not",
+                "give --delimiter tab if tabs separate the columns, else --delimiter space",
+            ));
+        }
         self.rows_left_out += u64::from(!sink.end_row());
         Ok(())
+    }
+
+    /// Says which columns of rows that are written again lose zeros in front of their numbers.
+    pub(super) fn tell_of_codes(&self, columns: &[Found]) {
+        let losing = columns
+            .iter()
+            .filter(|column| column.has_zeros && !column.has_words);
+        let titles: Vec<String> = losing
+            .map(|column| {
+                let number = || (column.index + 1).to_string();
+                column.name.clone().unwrap_or_else(number)
+            })
+            .collect();
+        if !titles.is_empty() {
+            logger::insist(format!(
+                "{}: these columns have zeros in front of their numbers, as codes have, and lose \
+                 them: {}",
+                self.lexer.input.name,
+                titles.join(", ")
+            ));
+        }
+    }
+
+    /// Refuses numbers with zeros in front in some lanes: there they are told apart as texts are.
+    pub(super) fn refuse_codes(&mut self, lanes: Vec<bool>) {
+        self.codes = lanes;
+    }
+
+    #[cold]
+    fn code(&self, field: &Field, bytes: &[u8]) -> Failure {
+        Failure::with_remedy(
+            format_args!("{}: {}", self.lexer.input.name, self.lexer.place(field)),
+            format_args!(
+                "`{}` has zeros in front, as codes have: as a number it is the same without them",
+                shown(bytes)
+            ),
+            "give --dtype i64 if it is a number; `LC_ALL=C sort` and `uniq` take codes as they are",
+        )
     }
 
     /// Fails if a column that seemed empty holds a number after all.
@@ -583,15 +656,14 @@ impl Rows {
     ) -> Failure {
         let is_first = self.first_line.is_none() && !self.has_header;
         let shown = shown(token);
-        let (cause, remedy) =
-            match bad {
-                Bad::Missing => self.missing_words(token, bad, dtype),
-                Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
-                    self.missing_words(token, bad, dtype)
-                }
-                Bad::Number(bad) => {
-                    let cause = bad.describe(&shown, dtype);
-                    match (bad, other_data(token)) {
+        let (cause, remedy) = match bad {
+            Bad::Missing => self.missing_words(token, bad, dtype),
+            Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
+                self.missing_words(token, bad, dtype)
+            }
+            Bad::Number(bad) => {
+                let cause = bad.describe(&shown, dtype);
+                match (bad, other_data(token)) {
                     (BadNumber::NotANumber, Some((what, remedy))) => {
                         (format!("{cause}; {what}"), Some(remedy.into()))
                     }
@@ -608,34 +680,30 @@ impl Rows {
                         ),
                     ),
                     (BadNumber::NotANumber, _)
-                        if self.has_comment(token) && !oddity::has_hash(token) => (
-                        cause,
-                        Some(
-                            match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
-                                true => "if this ends with a comment, give --comment '#'".into(),
-                                false => {
-                                    "a comment starts with a word: put a space before it".into()
-                                }
-                            },
-                        ),
-                    ),
+                        if self.has_comment(token) && !oddity::has_hash(token) =>
+                    {
+                        (
+                            cause,
+                            Some(
+                                match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
+                                    true => {
+                                        "if this ends with a comment, give --comment '#'".into()
+                                    }
+                                    false => {
+                                        "a comment starts with a word: put a space before it".into()
+                                    }
+                                },
+                            ),
+                        )
+                    }
                     // Behind a number it is no header, but for other columns.
                     (BadNumber::NotANumber, _)
                         if is_first
                             && (self.lexer.fields() == 1 || !self.is_flat())
                             && is_name(&String::from_utf8_lossy(token)) =>
-                    (
-                        cause,
-                        Some(
-                            match !self.is_flat() {
-                                true => "if this line is a header, give --header, or --skip 1 to \
-                                         leave it out",
-                                false => "if this line is a header, give --skip 1, or --column \
-                                          NAME for a column",
-                            }
-                            .into(),
-                        ),
-                    ),
+                    {
+                        (cause, Some(self.remedy_of_names(token)))
+                    }
                     (BadNumber::NotAnInteger, _) if inferred => (
                         format!("`{shown}` is not an integer, but all numbers before it are"),
                         Some(TO_F64.into()),
@@ -650,8 +718,8 @@ impl Rows {
                     ),
                     (bad, _) => (cause, bad.remedy(self.spelling.integer(token), dtype)),
                 }
-                }
-            };
+            }
+        };
         let mistake = Mistake {
             place,
             cause,
@@ -692,6 +760,20 @@ impl Rows {
         };
         let (what, remedy) = oddity.told(&feed);
         (what, format!("{remedy}{others}{skip}"))
+    }
+
+    /// What to do about a first word that may be the name of a column.
+    fn remedy_of_names(&self, token: &[u8]) -> String {
+        let header = match !self.is_flat() {
+            true => "if this line is a header, give --header, or --skip 1 to leave it out",
+            false => "if this line is a header, give --skip 1, or --column NAME for a column",
+        };
+        match Oddity::of(token, &self.spelling) {
+            Oddity::Alike(number) => format!(
+                "letters in it look like digits: write {number} if it is that number; {header}"
+            ),
+            _ => header.into(),
+        }
     }
 
     fn has_comment(&self, token: &[u8]) -> bool {
@@ -745,6 +827,12 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
         let mut bytes = token.iter().enumerate();
         has_zeros && bytes.all(|(at, &byte)| (at % 2 == parity) == (byte == 0))
     };
+    if token.contains(&0x1b) {
+        return Some((
+            "it holds colours of a terminal",
+            r"sed 's/\x1b\[[0-9;]*[mK]//g' < FILE | warpfold ..., or let the program write none",
+        ));
+    }
     // A line end cuts its own two bytes apart.
     if is_utf16(1) || is_utf16(0) {
         return Some((

@@ -195,6 +195,20 @@ impl Spelling {
         plain
     }
 
+    /// A number of an option as Rust writes it, if it is one; else what was given.
+    pub(super) fn plain_number(&self, given: &str) -> Result<String> {
+        let plain = self.plain(given.as_bytes());
+        match str::from_utf8(&plain) {
+            Ok(plain) if plain.parse::<f64>().is_ok() => Ok(plain.to_owned()),
+            _ if self.thousands == Some('.') && given.contains('.') => Err(Failure::with_remedy(
+                "--thousands .",
+                format_args!("the point of `{given}` stands not between thousands"),
+                format_args!("write {} before a fraction", char::from(self.decimal)),
+            )),
+            _ => Ok(given.to_owned()),
+        }
+    }
+
     /// Whether a field stands for a missing value.
     pub(super) fn is_missing(&self, field: &[u8]) -> bool {
         let usual = |word: &&str| field.eq_ignore_ascii_case(word.as_bytes());
@@ -247,6 +261,11 @@ impl Spelling {
     /// The integer that a field is, if it is one of 128 bits.
     pub(super) fn integer(&self, field: &[u8]) -> Option<i128> {
         integer_of(&self.plain(trim(field)))
+    }
+
+    /// Whether a byte stands before the fraction.
+    pub(super) fn is_decimal(&self, byte: u8) -> bool {
+        self.decimal == byte
     }
 
     /// Whether a byte may stand within a number as well as between fields.
@@ -355,7 +374,7 @@ pub(super) struct Needs {
     pub(super) float: bool,
     /// An integer is beyond `i64`, and not beyond `u64`.
     large: bool,
-    negative: bool,
+    pub(super) negative: bool,
 }
 
 impl Needs {
@@ -415,6 +434,13 @@ pub(super) fn trim_text(text: &str) -> &str {
         );
         c.is_whitespace() || is_mark
     })
+}
+
+/// Whether a field has zeros in front of digits, as codes have.
+#[inline]
+pub(super) fn has_zeros(field: &[u8]) -> bool {
+    matches!(trim(field), [b'0', rest @ ..]
+        if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit))
 }
 
 /// The number that a truth value is.

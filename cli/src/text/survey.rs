@@ -4,7 +4,7 @@
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
 use super::oddity;
-use super::spelling::{Kind, Needs, Spelling, trim_text, truth};
+use super::spelling::{Kind, Needs, Spelling, has_zeros, trim, trim_text, truth};
 use crate::input::Input;
 use memchr::memchr3;
 use std::borrow::Cow;
@@ -132,22 +132,78 @@ struct RowNames {
 pub(super) struct Contents {
     pub(super) numbers: usize,
     pub(super) needs: Needs,
-    integers: usize,
-    /// How many of the numbers are truth values.
-    truths: usize,
+    integers: u32,
+    /// How many of the numbers are truth values, and how many are no such and neither 0 nor 1.
+    truths: u32,
+    others: u32,
+    /// What its integers look like.
+    pub(super) codes: Codes,
     /// How many of the numbers can be years.
-    years: usize,
+    years: u32,
     pub(super) words: usize,
     /// How many of the words are a number and something beside it: a unit, a sign.
-    pub(super) quantities: usize,
+    quantities: u32,
     /// How many of the words begin like numbers: dates, for example.
-    digits: usize,
+    digits: u32,
     pub(super) missing: usize,
     /// Whether one of them is the word of the first row.
     recurs: bool,
 }
 
+/// What integers look like that may be codes: zip codes and their like, with zeros in front.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Codes {
+    pub(super) has_zeros: bool,
+    /// The digits of the shortest and the longest, up to 255; 0 of none.
+    least: u8,
+    most: u8,
+}
+
+impl Codes {
+    #[inline]
+    fn take(&mut self, field: &[u8]) {
+        let field = trim(field);
+        if field.iter().all(u8::is_ascii_digit) && !field.is_empty() {
+            let length = u8::try_from(field.len()).unwrap_or(u8::MAX);
+            *self = self.and(Codes {
+                has_zeros: has_zeros(field),
+                least: length,
+                most: length,
+            });
+        }
+    }
+
+    /// What these and those look like.
+    pub(super) fn and(self, other: Codes) -> Codes {
+        Codes {
+            has_zeros: self.has_zeros || other.has_zeros,
+            least: match (self.least, other.least) {
+                (0, least) | (least, 0) => least,
+                (these, those) => these.min(those),
+            },
+            most: self.most.max(other.most),
+        }
+    }
+
+    /// That of one field.
+    pub(super) fn of(field: &[u8]) -> Codes {
+        let mut codes = Codes::default();
+        codes.take(field);
+        codes
+    }
+
+    /// Whether all have as many digits.
+    pub(super) fn are_even(self) -> bool {
+        self.least == self.most
+    }
+}
+
 impl Contents {
+    /// Whether truth values stand among other numbers.
+    pub(super) fn mixes_truths(&self) -> bool {
+        self.truths > 0 && self.others > 0
+    }
+
     /// Whether more rows would tell nothing.
     fn is_settled(&self) -> bool {
         let (numbers, words) = self.numbers_and_words();
@@ -157,7 +213,8 @@ impl Contents {
     /// How many numbers there are, with what is one but for something beside it, and how many other
     /// words.
     pub(super) fn numbers_and_words(&self) -> (usize, usize) {
-        (self.numbers + self.quantities, self.words - self.quantities)
+        let quantities = self.quantities as usize;
+        (self.numbers + quantities, self.words - quantities)
     }
 }
 
@@ -386,11 +443,14 @@ impl Survey {
             })
         };
         let is_quoted = self.is_quoted_alone();
-        let mut words = self.first.iter().zip(&self.kinds).enumerate();
-        let doubtful = words.find(|&(index, (word, kind))| {
-            *kind == Kind::Word
-                && is_above_numbers(index)
-                && !is_plain_name(word, is_quoted, spelling)
+        let words = self.first.iter().zip(&self.kinds).enumerate();
+        let mut words = words.filter(|(_, (_, kind))| **kind == Kind::Word);
+        // `O2` beside `time` is a name, and `l0` alone may be a 10.
+        let is_number = |text: &str| spelling.kind(text.as_bytes()).is_number();
+        let is_alike = |word: &str| !is_quoted && oddity::alike(word, is_number).is_some();
+        let all_alike = words.clone().all(|(_, (word, _))| is_alike(word));
+        let doubtful = words.find(|&(index, (word, _))| {
+            is_above_numbers(index) && (all_alike || !is_plain_name(word, is_quoted, spelling))
         });
         doubtful.map(|(_, (word, _))| word.as_str())
     }
@@ -438,6 +498,7 @@ impl Survey {
             if contents.numbers > 0 && !spelling.is_of_floats(bytes) {
                 contents.missing += usize::from(bytes.is_empty());
                 contents.needs.take_integer(bytes, spelling);
+                contents.codes.take(bytes);
                 return None;
             }
         }
@@ -449,13 +510,17 @@ impl Survey {
             Kind::Integer => {
                 contents.numbers += 1;
                 contents.integers += 1;
-                contents.truths += usize::from(truth(bytes).is_some());
+                let is_truth = truth(bytes).is_some();
+                contents.truths += u32::from(is_truth);
+                contents.others += u32::from(!is_truth && !matches!(bytes, b"0" | b"1"));
+                contents.codes.take(bytes);
                 contents.needs.take_integer(bytes, spelling);
                 let text = str::from_utf8(bytes).unwrap_or("").trim();
-                contents.years += usize::from(text.parse().is_ok_and(is_year));
+                contents.years += u32::from(text.parse().is_ok_and(is_year));
             }
             Kind::Float => {
                 (contents.numbers, contents.needs.float) = (contents.numbers + 1, true);
+                contents.others += 1;
             }
             // A number with other marks is no label: it is told.
             Kind::Word if is_odd() => contents.numbers += 1,
@@ -464,8 +529,8 @@ impl Survey {
                 let start = before_comment(bytes, comment);
                 let is_quantity = oddity::is_quantity(bytes, spelling)
                     || start.len() < bytes.len() && spelling.kind(start).is_number();
-                contents.quantities += usize::from(is_quantity);
-                contents.digits += usize::from(!is_name(&String::from_utf8_lossy(bytes)));
+                contents.quantities += u32::from(is_quantity);
+                contents.digits += u32::from(!is_name(&String::from_utf8_lossy(bytes)));
                 let first = self.first.get(index);
                 contents.recurs |= first.is_some_and(|first| first.as_bytes() == bytes);
             }
@@ -557,7 +622,7 @@ impl Survey {
         let below = |index: usize| {
             self.columns
                 .get(index)
-                .map_or((0, 0), |c| (c.numbers, c.years))
+                .map_or((0, 0), |c| (c.numbers, c.years as usize))
         };
         let counts = numbers.iter().map(|&(index, _)| below(index));
         let (all, years) = counts.fold((0, 0), |sum, (all, years)| (sum.0 + all, sum.1 + years));
@@ -624,7 +689,7 @@ impl Survey {
         let below = |index: usize| self.columns.get(index);
         // A date above dates is one of them.
         let is_like = |(index, (_, name)): (usize, (&Kind, &String))| {
-            let all = |below: &Contents| below.words > 0 && below.digits == below.words;
+            let all = |below: &Contents| below.words > 0 && below.digits as usize == below.words;
             !is_name(name) && below(index).is_some_and(all)
         };
         let recurs = |index: usize| below(index).is_some_and(|below| below.recurs);
@@ -649,8 +714,9 @@ impl Survey {
     /// Whether a truth value stands above numbers that are none, as where values are counted.
     fn has_truth_as_name(&self) -> bool {
         let mut columns = self.first.iter().zip(&self.columns);
-        columns
-            .any(|(name, below)| truth(name.as_bytes()).is_some() && below.numbers > below.truths)
+        columns.any(|(name, below)| {
+            truth(name.as_bytes()).is_some() && below.numbers > below.truths as usize
+        })
     }
 
     /// Whether a name stands above numbers.

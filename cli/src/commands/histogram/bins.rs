@@ -1,6 +1,6 @@
 //! The bins to count in: those that the user names, or those over a range of numbers.
 
-use crate::args::{InputArguments, number_of_items};
+use crate::args::{InputArguments, TextArguments, number_of_items};
 use crate::bound::{Bound, bad_bound, float_text};
 use crate::failure::{Failure, Result};
 use crate::npy::Times;
@@ -25,10 +25,13 @@ pub(super) fn read_count(given: &str) -> Result<usize> {
     }
 }
 
-/// The two ends of a range.
-pub(super) fn read_range(given: &[String]) -> Result<(Bound, Bound)> {
+/// The two ends of a range. They may have the marks of the text.
+pub(super) fn read_range(given: &[String], marks: &TextArguments) -> Result<(Bound, Bound)> {
     let read = |text: &String| {
-        let end = Bound::parse(text.trim()).map_err(|_| bad_bound("--range", text))?;
+        let mut plain = Some(text.trim().to_owned());
+        marks.take_marks(&mut plain)?;
+        let plain = plain.as_deref().unwrap_or(text);
+        let end = Bound::parse(plain).map_err(|_| bad_bound("--range", text))?;
         match end.float.is_finite() {
             true => Ok(end),
             false => Err(Failure::at("--range", format_args!("{text} is not finite"))),

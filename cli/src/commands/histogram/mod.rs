@@ -38,7 +38,9 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         .map(|edges| read_edges(edges, decimal));
     let edges = edges.transpose()?;
     let (edges, edge_times) = edges.map_or((None, None), |(edges, times)| (Some(edges), times));
-    let range = arguments.range.as_deref().map(read_range).transpose()?;
+    let text = &arguments.files.input.text;
+    let range = arguments.range.as_deref();
+    let range = range.map(|range| read_range(range, text)).transpose()?;
     let bins = arguments.bins.as_deref().map(read_count).transpose()?;
     let svg = arguments.svg.as_deref().map(open_chart).transpose()?;
     let check = |dtype: DType| match arguments.bincount && dtype.is_float() {

@@ -437,12 +437,17 @@ impl Cursor {
             let is_attached = comment
                 .first()
                 .is_some_and(|byte| !byte.is_ascii_whitespace());
-            return is_attached
-                && match self.last_row {
-                    // Behind numbers of the first row, one more is enough.
-                    0 => count + self.fields > 1 && has_digit(comment),
-                    fields => self.fields + count == fields && numbers.next().is_some(),
-                };
+            // Narrow columns of spreadsheets hold nothing but these.
+            let is_narrow = self.last_row == 1
+                && comment.len() >= 2
+                && comment.iter().all(|&byte| byte == b'#');
+            return is_narrow
+                || is_attached
+                    && match self.last_row {
+                        // Behind numbers of the first row, one more is enough.
+                        0 => count + self.fields > 1 && has_digit(comment),
+                        fields => self.fields + count == fields && numbers.next().is_some(),
+                    };
         };
         let quotes = comment.iter().filter(|&&byte| byte == b'"').count();
         let opens = |pair: &[u8]| pair[0] == delimiter && pair[1] == b'"';
