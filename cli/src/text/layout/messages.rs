@@ -1,0 +1,216 @@
+//! What is said about the columns of a text: which are there, and which ones a name can mean.
+
+use super::{First, Planner, named_mark};
+use crate::failure::{Failure, Result};
+use crate::logger;
+use crate::text::{Column, shown};
+
+impl Planner<'_> {
+    /// Fails, or warns, if another mark than the delimiter stands in each row, and beside numbers.
+    pub(super) fn check_marks(&self) -> Result<()> {
+        // What stands in the only field is told when that is read.
+        let mark = self.survey.other_mark();
+        let Some(mark) = mark.filter(|_| self.survey.has_several()) else {
+            return Ok(());
+        };
+        let mark = named_mark(char::from(mark));
+        let place = format!("{}: line {}", self.file, self.survey.first_line);
+        let cause =
+            format!("each row has as many {mark} beside numbers, which may separate columns");
+        let is_said = self.options.decimal.is_some() || self.options.thousands.is_some();
+        let (decimal, thousands) = match is_said {
+            true => ("", String::new()),
+            false => (
+                " --decimal ,",
+                format!(", --delimiter {mark} --thousands , if commas stand between thousands"),
+            ),
+        };
+        let delimiter = named_mark(char::from(self.dialect.delimiter.unwrap_or(b' ')));
+        if self.options.delimiter.is_none() {
+            return Err(Failure::with_remedy(
+                place,
+                cause,
+                format_args!(
+                    "give --delimiter {mark}{decimal} if they do{thousands}, else --delimiter \
+                     {delimiter}"
+                ),
+            ));
+        }
+        logger::insist(format!(
+            "{place}: {cause}: --delimiter {mark}{decimal} reads them so"
+        ));
+        Ok(())
+    }
+
+    /// Fails if white space is to separate the columns, and tabs may separate others.
+    pub(super) fn check_tabs(&self) -> Result<()> {
+        let is_said = self.options.delimiter.is_some() || self.dialect.delimiter.is_some();
+        if is_said || !self.survey.has_other_cells() {
+            return Ok(());
+        }
+        Err(Failure::with_remedy(
+            format_args!("{}: line {}", self.file, self.survey.first_line),
+            "each row has as many tabs, and other columns stand between them than between spaces",
+            "give --delimiter tab if tabs separate the columns, else --delimiter space",
+        ))
+    }
+
+    /// A name that can mean several columns.
+    pub(super) fn several_meanings(
+        &self,
+        column: &Column,
+        meanings: &[std::ops::Range<usize>],
+        names: &[String],
+        fields: usize,
+        line: u64,
+    ) -> Failure {
+        let text = &column.0;
+        let numbered = column.range().map(|(first, _)| first - 1);
+        let name = |index: usize| names.get(index).map_or("", String::as_str);
+        let is_named = |index: usize| name(index) == text;
+        let spelled = |range: &std::ops::Range<usize>| match range.len() {
+            1 => format!("--column {}", Column::of(range.start, names, fields).0),
+            _ => format!("--column number:{}-{}", range.start + 1, range.end),
+        };
+        let remedies: Vec<_> = meanings.iter().map(spelled).collect();
+        let remedy = format!("give {}", remedies.join(", or "));
+        match meanings {
+            [first, second] if first.len() + second.len() == 2 => {
+                let (first, second) = (first.start, second.start);
+                if is_named(first) && is_named(second) {
+                    return Failure::with_remedy(
+                        format_args!("{}: line {line}", self.file),
+                        format_args!(
+                            "columns {} and {} are both named `{text}`",
+                            first + 1,
+                            second + 1
+                        ),
+                        remedy,
+                    );
+                }
+                if let Some(number) = numbered {
+                    let other = if first == number { second } else { first };
+                    return Failure::with_remedy(
+                        format_args!("--column {text}"),
+                        format_args!(
+                            "column {text} is `{}`, and column {} has the name `{text}`",
+                            name(number),
+                            other + 1
+                        ),
+                        remedy,
+                    );
+                }
+            }
+            _ => {}
+        }
+        let shown = meanings.iter().map(|range| match range.len() {
+            1 if is_named(range.start) => {
+                format!("column {}, which has this name", range.start + 1)
+            }
+            1 => format!("column {}", range.start + 1),
+            _ => format!("columns {} to {}", range.start + 1, range.end),
+        });
+        Failure::with_remedy(
+            format_args!("--column {text}"),
+            format_args!("this can mean {}", shown.collect::<Vec<_>>().join(", or ")),
+            remedy,
+        )
+    }
+
+    /// What separates the fields of the first row, if that was taken for a single one.
+    fn other_delimiter(&self) -> Option<String> {
+        let [first] = &self.survey.first[..] else {
+            return None;
+        };
+        let delimiter = first.chars().find(|&c| ",;|\t".contains(c))?;
+        Some(format!(
+            "give --delimiter {}, if that separates the columns",
+            named_mark(delimiter)
+        ))
+    }
+
+    pub(super) fn too_few(&self, column: &str, fields: usize) -> Failure {
+        if let Some(remedy) = self.other_delimiter() {
+            return Failure::with_remedy(
+                format_args!("{}: line {}", self.file, self.survey.first_line),
+                format_args!("there is no column {column}, only {fields}"),
+                remedy,
+            );
+        }
+        let is_wider = self.survey.widths.is_some_and(|(_, most)| most > fields);
+        let skip = match self.survey.lines_above() {
+            Some(lines) => format!(", and --skip {lines} passes over lines above the table"),
+            None if is_wider => ", and --skip N passes over lines above the table".into(),
+            None => String::new(),
+        };
+        Failure::with_remedy(
+            format_args!("{}: line {}", self.file, self.survey.first_line),
+            format_args!("there is no column {column}, only {fields}"),
+            format_args!(
+                "give a smaller number; a name that is a number is written name:{column}{skip}"
+            ),
+        )
+    }
+
+    /// What to say if nothing that may be a header has a name.
+    pub(super) fn no_name(&self, column: &Column) -> Failure {
+        let first = &self.survey.first;
+        let in_comment = self.names_in_comments().next();
+        match in_comment.filter(|_| self.survey.first_row() == First::Data) {
+            Some(names) => self.no_column(column, &names.names, names.names.len()),
+            None => self.no_column(column, first, first.len()),
+        }
+    }
+
+    pub(super) fn no_column(&self, column: &Column, names: &[String], fields: usize) -> Failure {
+        const SHOWN: usize = 20;
+        let first = &self.survey.first;
+        if column.range().is_some() && !first.is_empty() {
+            return self.too_few(&column.0, first.len());
+        }
+        let known = if names.is_empty() { first } else { names };
+        let mut listed: Vec<_> = known
+            .iter()
+            .take(SHOWN)
+            .map(|n| shown(n.as_bytes()))
+            .collect();
+        if known.len() > SHOWN {
+            listed.push("…".into());
+        }
+        let other = column.other_range(known, fields);
+        Failure::with_remedy(
+            self.file,
+            format_args!("no column is named `{}`", column.0),
+            match (listed.is_empty(), other) {
+                (true, _) => match self.dialect.comment {
+                    Some(comment) => format!(
+                        "there is no row at all: lines with {} are comments, but with --no-comments",
+                        char::from(comment)
+                    ),
+                    None => "there is no row at all".into(),
+                },
+                (_, Some(other)) => format!(
+                    "give --column {}: the first stands on the left, and names have a colon \
+                     between them",
+                    other.0
+                ),
+                _ => match self.other_delimiter() {
+                    Some(delimiter) => delimiter,
+                    None if names == first => {
+                        let skip = match self.survey.lines_above() {
+                            Some(lines) => {
+                                format!("; if the table begins below it, give --skip {lines}")
+                            }
+                            None => String::new(),
+                        };
+                        format!(
+                            "the first line that is read names {}{skip}",
+                            listed.join(", ")
+                        )
+                    }
+                    None => format!("the columns are {}", listed.join(", ")),
+                },
+            },
+        )
+    }
+}

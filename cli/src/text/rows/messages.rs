@@ -1,0 +1,457 @@
+//! What is said about rows: what is wrong with one, what can be done, and what was left out.
+
+use super::Rows;
+use crate::args::Missing;
+use crate::failure::Failure;
+use crate::logger;
+use crate::number::{BadNumber, DType, TO_F64};
+use crate::text::layout::{Found, Width};
+use crate::text::lexer::Field;
+use crate::text::oddity::{self, Oddity};
+use crate::text::spelling::{Bad, Kind};
+use crate::text::survey::is_name;
+use crate::text::{Mistake, shown};
+
+impl Rows {
+    /// Says which columns of rows that are written again lose zeros in front of their numbers.
+    pub(in crate::text) fn tell_of_codes(&self, columns: &[Found]) {
+        let losing = columns
+            .iter()
+            .filter(|column| column.has_zeros && !column.has_words);
+        let titles: Vec<String> = losing
+            .map(|column| {
+                let number = || (column.index + 1).to_string();
+                column.name.clone().unwrap_or_else(number)
+            })
+            .collect();
+        if !titles.is_empty() {
+            logger::insist(format!(
+                "{}: these columns have zeros in front of their numbers, as codes have, and lose \
+                 them: {}",
+                self.lexer.input.name,
+                titles.join(", ")
+            ));
+        }
+    }
+
+    #[cold]
+    pub(super) fn code(&self, field: &Field, bytes: &[u8]) -> Failure {
+        Failure::with_remedy(
+            format_args!("{}: {}", self.lexer.input.name, self.lexer.place(field)),
+            format_args!(
+                "`{}` has zeros in front, as codes have: as a number it is the same without them",
+                shown(bytes)
+            ),
+            "give --dtype i64 if it is a number; `LC_ALL=C sort` and `uniq` take codes as they are",
+        )
+    }
+
+    #[cold]
+    pub(super) fn other_width(&self, width: &Width, fields: usize) -> Failure {
+        let place = format!("{}: line {}", self.lexer.input.name, self.lexer.row_line());
+        let what = match (self.has_header, width.row_names) {
+            (true, true) => "the header and the names of the rows make",
+            (true, false) => "the header has",
+            (false, _) => "the first row has",
+        };
+        let remedy = self.remedy_of_width(width, fields);
+        Failure::with_remedy(
+            place,
+            format_args!(
+                "this row has {}, but {what} {}, in line {}",
+                counted(fields, "field"),
+                width.fields,
+                width.line
+            ),
+            match self.lines_above {
+                Some(lines) => {
+                    format!(
+                        "give --skip {lines} if the lines above are no part of the table; else {remedy}"
+                    )
+                }
+                None => remedy.into(),
+            },
+        )
+    }
+
+    fn remedy_of_width(&self, width: &Width, fields: usize) -> &'static str {
+        match width.row_names {
+            true => {
+                "mend the row, or leave --row-names out; with --ragged, what is beyond is left out, \
+                 and what lacks is missing (--missing skip)"
+            }
+            false if width.has_tabs => {
+                "give --delimiter tab if tabs separate the columns; else mend the row"
+            }
+            false if fields < width.fields && !self.has_delimiter() => {
+                "fill the gaps, such as with NA, or give --delimiter: white space does not tell \
+                 which column of this row is empty"
+            }
+            false if fields > width.fields && self.delimiter() == Some(b',') => {
+                "mend the row (a number with commas stands in quotes), or give --ragged: what is \
+                 beyond is left out"
+            }
+            false => {
+                "mend the row, or give --ragged: what is beyond is left out, what lacks is missing \
+                 (--missing skip)"
+            }
+        }
+    }
+
+    pub(super) fn tell_what_is_left_out(&self) {
+        let name = &self.lexer.input.name;
+        let is_said = self.lexer.dialect.comment_is_said;
+        if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
+            logger::insist(format!(
+                "{name}: line {line}: what follows # looks like data, and is left out as a \
+                 comment: --no-comments reads it, --comment '#' says that it is one"
+            ));
+        }
+        let repeats = self.repeats.as_ref();
+        if let Some((repeats, line)) = repeats.and_then(|r| Some((r, r.first_line?))) {
+            let (rows, are) = match repeats.count {
+                1 => (format!("line {line} repeats the header"), "is"),
+                count => (
+                    format!("{count} rows, from line {line} on, repeat the header"),
+                    "are",
+                ),
+            };
+            logger::insist(format!(
+                "{name}: {rows}, and {are} read as data: take them out if files were joined"
+            ));
+        }
+        let (_, beyond) = self.beyond;
+        if beyond > 0 {
+            let what = if self.has_header {
+                "the header"
+            } else {
+                "the first row"
+            };
+            let were = if beyond == 1 { "was" } else { "were" };
+            logger::remark(
+                "note",
+                format!(
+                    "{name}: {} beyond those of {what} {were} left out, as --ragged says",
+                    counted(beyond as usize, "field")
+                ),
+            );
+        }
+        if let Some(rounded) = &self.rounded {
+            logger::insist(format!("{name}: {rounded}"));
+        }
+        let missing: u64 = self.missing.iter().sum();
+        if missing > 0 && self.spelling.missing == Missing::Skip {
+            let values = match missing {
+                1 => "1 missing value was".into(),
+                _ => format!("{missing} missing values were"),
+            };
+            let rows = match self.rows_left_out {
+                0 => String::new(),
+                rows => {
+                    let them = if missing == 1 { "it" } else { "them" };
+                    format!(", and {} with {them}", counted(rows as usize, "row"))
+                }
+            };
+            logger::remark(
+                "note",
+                format!("{}: {values} skipped{rows}", self.lexer.input.name),
+            );
+        }
+    }
+
+    /// What is said of an integer that is rounded.
+    #[cold]
+    pub(super) fn rounding(
+        &self,
+        field: &Field,
+        integer: i128,
+        dtype: DType,
+        inferred: bool,
+    ) -> String {
+        let place = self.lexer.place(field);
+        let why = match inferred {
+            true => "the type that the other values need".into(),
+            false => match (i64::try_from(integer), u64::try_from(integer)) {
+                (Ok(_), _) => "as --dtype says; i64 holds it".into(),
+                (_, Ok(_)) => "as --dtype says; u64 holds it".into(),
+                _ => String::from("as --dtype says"),
+            },
+        };
+        format!(
+            "{place}: this integer is beyond 2^{}, and rounded to {dtype}, {why}",
+            dtype.exact_bits()
+        )
+    }
+
+    #[cold]
+    pub(super) fn missing_words(
+        &self,
+        field: &[u8],
+        bad: Bad,
+        dtype: DType,
+    ) -> (String, Option<String>) {
+        debug_assert!(field.is_empty() || bad == Bad::Missing || !dtype.is_float());
+        let what = match field {
+            b"" => "a number is missing here".into(),
+            field => format!("`{}` stands for a missing number", shown(field)),
+        };
+        let comment = match field.starts_with(b"#") {
+            true => "; or give --comment '#' if a comment starts here",
+            false => "",
+        };
+        match bad {
+            Bad::Missing => (
+                what,
+                Some(format!(
+                    "give --missing skip or --missing nan, or choose others with --column{comment}"
+                )),
+            ),
+            Bad::Number(_) => (
+                format!("{what}, and {dtype} has no NaN"),
+                Some(format!("{TO_F64}, or --missing skip")),
+            ),
+        }
+    }
+
+    /// What is wrong with a field, and what can be done.
+    #[cold]
+    pub(super) fn mistake(
+        &self,
+        place: String,
+        bad: Bad,
+        token: &[u8],
+        field: &Field,
+        dtype: DType,
+        inferred: bool,
+    ) -> Failure {
+        let is_first = self.first_line.is_none() && !self.has_header;
+        let shown = shown(token);
+        let (cause, remedy) = match bad {
+            Bad::Missing => self.missing_words(token, bad, dtype),
+            Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
+                self.missing_words(token, bad, dtype)
+            }
+            Bad::Number(bad) => {
+                let cause = bad.describe(&shown, dtype);
+                match (bad, other_data(token)) {
+                    (BadNumber::NotANumber, Some((what, remedy))) => {
+                        (format!("{cause}; {what}"), Some(remedy.into()))
+                    }
+                    (BadNumber::NotANumber, _) if self.spelling.looks_like_number(token) => (
+                        cause + ", or more than one",
+                        Some(self.remedy_of_marks(token, field.quoted)),
+                    ),
+                    (BadNumber::NotANumber, _) if token.iter().any(|b| b";|".contains(b)) => (
+                        cause,
+                        Some(
+                            "if this separates columns, give it as --delimiter, such as \
+                             --delimiter ';'"
+                                .into(),
+                        ),
+                    ),
+                    (BadNumber::NotANumber, _)
+                        if self.has_comment(token) && !oddity::has_hash(token) =>
+                    {
+                        (
+                            cause,
+                            Some(
+                                match self.has_delimiter() && !self.lexer.dialect.comment_is_said {
+                                    true => {
+                                        "if this ends with a comment, give --comment '#'".into()
+                                    }
+                                    false => {
+                                        "a comment starts with a word: put a space before it".into()
+                                    }
+                                },
+                            ),
+                        )
+                    }
+                    // Behind a number it is no header, but for other columns.
+                    (BadNumber::NotANumber, _)
+                        if is_first
+                            && (self.lexer.fields() == 1 || !self.is_flat())
+                            && is_name(&String::from_utf8_lossy(token)) =>
+                    {
+                        (cause, Some(self.remedy_of_names(token)))
+                    }
+                    (BadNumber::NotAnInteger, _) if inferred => (
+                        format!("`{shown}` is not an integer, but all numbers before it are"),
+                        Some(TO_F64.into()),
+                    ),
+                    (BadNumber::NotANumber, _) => {
+                        let (what, remedy) = self.oddity(token, &shown, is_first);
+                        (cause + &what, Some(remedy))
+                    }
+                    (BadNumber::OutOfRange, _) if dtype == DType::F64 => (
+                        cause,
+                        Some("mend it: no type of numbers here holds it".into()),
+                    ),
+                    (bad, _) => (cause, bad.remedy(self.spelling.integer(token), dtype)),
+                }
+            }
+        };
+        let mistake = Mistake {
+            place,
+            cause,
+            remedy,
+        };
+        mistake.failure(&self.lexer.input.name)
+    }
+
+    /// What a word is that is no number, and what to do about it.
+    fn oddity(&self, token: &[u8], shown: &str, is_first: bool) -> (String, String) {
+        let others = match (self.is_flat(), is_first) {
+            (true, _) => "",
+            (false, false) => "; or choose other columns with --column",
+            (false, true) => {
+                "; or give --header if this line is one, or choose other columns with --column"
+            }
+        };
+        let skip = match self.lines_above {
+            Some(lines) => {
+                format!("; if lines above the table are no part of it, give --skip {lines}")
+            }
+            None => String::new(),
+        };
+        let oddity = Oddity::of(token, &self.spelling);
+        // A word that is not shown as a whole cannot be given.
+        if oddity == Oddity::Word && shown.as_bytes() == token {
+            let word = in_shell(shown);
+            let remedy = format!(
+                "mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
+                 value{others}{skip}"
+            );
+            return (String::new(), remedy);
+        }
+        let feed = oddity::Feed {
+            delimiter: self.delimiter(),
+            field: self.lexer.fields(),
+            has_header: self.has_header,
+        };
+        let (what, remedy) = oddity.told(&feed);
+        (what, format!("{remedy}{others}{skip}"))
+    }
+
+    /// What to do about a first word that may be the name of a column.
+    fn remedy_of_names(&self, token: &[u8]) -> String {
+        let header = match !self.is_flat() {
+            true => "if this line is a header, give --header, or --skip 1 to leave it out",
+            false => "if this line is a header, give --skip 1, or --column NAME for a column",
+        };
+        match Oddity::of(token, &self.spelling) {
+            Oddity::Alike(number) => format!(
+                "letters in it look like digits: write {number} if it is that number; {header}"
+            ),
+            _ => header.into(),
+        }
+    }
+
+    fn has_comment(&self, token: &[u8]) -> bool {
+        self.lexer
+            .dialect
+            .comment
+            .is_some_and(|comment| token[1..].contains(&comment))
+    }
+
+    /// What to do about marks between the digits of a number: each may mean another thing.
+    fn remedy_of_marks(&self, token: &[u8], quoted: bool) -> String {
+        let fitting = self.spelling.other_marks(token, !self.has_delimiter());
+        // Without a delimiter, .csv is taken for one with semicolons.
+        let again = match self.delimiter() {
+            Some(b',') if quoted => " --delimiter ,",
+            _ => "",
+        };
+        let mut remedies: Vec<String> = fitting
+            .into_iter()
+            .map(|(options, number)| format!("{options}{again} if this is {number}"))
+            .collect();
+        let mark = |mark: u8| token.contains(&mark) && !self.spelling.uses(mark);
+        if remedies.is_empty() {
+            if mark(b',') {
+                remedies.push("--decimal , if a comma stands before the fraction".into());
+                remedies.push("--thousands , if it stands between thousands".into());
+            } else if mark(b'.') {
+                remedies
+                    .push("--decimal , --thousands . if a point stands between thousands".into());
+            }
+        }
+        if mark(b',') && !self.has_delimiter() && !quoted {
+            remedies.push("--delimiter , if a comma separates numbers".into());
+        }
+        if remedies.is_empty() {
+            return "mend it: three digits stand between marks of thousands, and one mark before \
+                    a fraction"
+                .into();
+        }
+        format!("give {}", remedies.join(", "))
+    }
+}
+
+/// What a field holds that is no text in UTF-8, and what to do about it.
+#[cold]
+fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
+    let control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+    let zeros = token.iter().filter(|&&byte| byte == 0).count();
+    let has_zeros = zeros > 0 && token.len().abs_diff(2 * zeros) <= 1;
+    let is_utf16 = |parity| {
+        let mut bytes = token.iter().enumerate();
+        has_zeros && bytes.all(|(at, &byte)| (at % 2 == parity) == (byte == 0))
+    };
+    if token.contains(&0x1b) {
+        return Some((
+            "it holds colours of a terminal",
+            r"sed 's/\x1b\[[0-9;]*[mK]//g' < FILE | warpfold ..., or let the program write none",
+        ));
+    }
+    // A line end cuts its own two bytes apart.
+    if is_utf16(1) || is_utf16(0) {
+        return Some((
+            "this looks like text in UTF-16",
+            "iconv -f UTF-16LE -t UTF-8 FILE | warpfold ..., or with UTF-16BE",
+        ));
+    }
+    if str::from_utf8(token).is_err() {
+        return Some(match token.iter().any(control) {
+            true => (
+                "this looks like binary data",
+                "give --format raw and --dtype",
+            ),
+            false => (
+                "this is no UTF-8",
+                "iconv -f LATIN1 -t UTF-8 FILE | warpfold ..., or --format raw and --dtype for \
+                 binary data",
+            ),
+        });
+    }
+    match token {
+        [text @ .., 0x1a] | [0x1a, text @ ..] if !text.iter().any(control) => Some((
+            "it holds ^Z, which looks like binary data, or like texts of DOS one behind the other",
+            "tr -d '\\032' < FILE | warpfold ..., or --format raw and --dtype for binary data",
+        )),
+        _ => match token.iter().find(|byte| control(byte)) {
+            None => None,
+            Some(0x0b) => Some((
+                "it holds a vertical tab",
+                "tr '\\013' ' ' < FILE | warpfold ...",
+            )),
+            Some(_) => Some((
+                "it holds a control character, as binary data do",
+                "tr '\\000-\\010\\016-\\037' ' ' < FILE | warpfold ..., or --format raw and --dtype \
+                 for binary data",
+            )),
+        },
+    }
+}
+
+/// A word as a shell takes it.
+fn in_shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
+    }
+}
