@@ -244,6 +244,8 @@ fn letters_that_look_like_digits_are_told() {
                 "{word}: {error}"
             );
         }
+        let error = fail("reduce --no-comments", &format!("{word}\n1.5\n"));
+        assert!(error.contains("look like digits"), "{word}: {error}");
         for line in ["reduce --column 1", "stats --delimiter ,"] {
             let error = fail(line, &format!("{word}\n20\n30\n"));
             assert!(

@@ -3,6 +3,7 @@
 mod messages;
 
 use super::lexer::{Dialect, Lexer, Step};
+use super::oddity;
 use super::spelling::{Kind, Needs, Spelling};
 use super::survey::{self, Codes, Contents, First, MOST_COLUMNS, Survey, fields_of};
 use super::{Column, SAMPLE_BYTES, shown};
@@ -321,6 +322,11 @@ impl Planner<'_> {
         let Some(word) = survey.doubtful_name(self.spelling) else {
             return Ok(());
         };
+        let is_number = |text: &str| self.spelling.kind(text.as_bytes()).is_number();
+        let alike = oddity::alike(word, is_number);
+        let alike = alike.map_or_else(String::new, |number| {
+            format!(", letters that look like digits, as in {number}")
+        });
         let is_name = |text: &str| survey.first.iter().any(|name| name == text);
         let columns = self.options.columns.iter().map(|column| &*column.0);
         let keys = self.keys.names.iter().flat_map(|key| {
@@ -336,7 +342,8 @@ impl Planner<'_> {
         Err(Failure::with_remedy(
             format_args!("{}: line {}", self.file, survey.first_line),
             format_args!(
-                "this can be a header or the first row: `{}` may be a value with a mistake in it",
+                "this can be a header or the first row: `{}` may be a value with a mistake in \
+                 it{alike}",
                 shown(word.as_bytes())
             ),
             "give --header or --no-header",

@@ -615,6 +615,12 @@ fn is_plain_name(word: &str, is_quoted: bool, spelling: &Spelling) -> bool {
         true => word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'),
         false => word,
     };
+    // `(m)` and `°C` are units, or stand for what lacks.
+    let is_enclosed = word.starts_with(['(', '[']) && word.ends_with([')', ']']);
+    let length = start.chars().filter(|c| c.is_alphanumeric()).count();
+    if start.len() < word.len() && (is_enclosed || length < 3) {
+        return false;
+    }
     let is_letter = |c: char| c == '_' || c.is_alphabetic() && !c.is_numeric();
     let lower = start.to_lowercase();
     // `nan(ind)`, `NA*`
