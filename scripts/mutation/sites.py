@@ -396,7 +396,8 @@ class File:
                 value, lane = arguments
                 self.mutant(node, begin, close, call(value, f"({lane}) + 1 & 31"))
                 self.mutant(node, begin, close, call(value, f"({lane}) + 31 & 31"))
-            elif word == "shuffle_xor":
+            # Methods of that name take the lanes' distance alone.
+            elif word == "shuffle_xor" and len(arguments) == 2:
                 value, mask = arguments
                 self.mutant(node, begin, close, call(value, f"({mask}) ^ 1"))
             elif word in ("mbarrier_init", "mbarrier_expect"):
