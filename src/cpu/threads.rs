@@ -81,6 +81,32 @@ pub(crate) fn try_map<W, R: Send, E: Send>(
     }
 }
 
+/// What `merge` makes of what `task` gives for the numbers below `count`. It is called in any order,
+/// and each thread merges its own first: so the order may not show.
+pub(crate) fn reduce<R: Send>(
+    count: usize,
+    task: &(dyn Fn(usize) -> R + Sync),
+    merge: &(dyn Fn(R, R) -> R + Sync),
+) -> Option<R> {
+    let all = Mutex::new(None);
+    share(count, &|numbers| {
+        let mut own: Option<R> = None;
+        while let Some(number) = numbers.take() {
+            let next = task(number);
+            own = Some(match own {
+                Some(before) => merge(before, next),
+                None => next,
+            });
+        }
+        let mut all = lock(&all);
+        *all = match (all.take(), own) {
+            (Some(others), Some(own)) => Some(merge(others, own)),
+            (others, own) => others.or(own),
+        };
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Calls `task` for each item, in any order.
 pub(crate) fn for_each_of<I>(
     items: &mut (dyn ExactSizeIterator<Item = I> + Send),
@@ -94,6 +120,25 @@ pub(crate) fn for_each_of<I>(
             let taken = lock(&items).next();
             let Some(item) = taken else { break };
             task(item);
+        }
+    });
+}
+
+/// As [`for_each_of`], each thread with a worker of its own.
+pub(crate) fn for_each_of_with<W, I>(
+    items: &mut (dyn ExactSizeIterator<Item = I> + Send),
+    worker: &(dyn Fn() -> W + Sync),
+    task: &(dyn Fn(&mut W, I) + Sync),
+) {
+    let threads = rayon::current_num_threads().min(items.len());
+    let items = Mutex::new(items);
+    on_threads(threads, &|| {
+        let mut worker = worker();
+        loop {
+            // The lock is released before the work begins.
+            let taken = lock(&items).next();
+            let Some(item) = taken else { break };
+            task(&mut worker, item);
         }
     });
 }
@@ -143,6 +188,13 @@ mod tests {
                 .eq((0..1000).map(|number| number * number))
         );
         assert!(map(0, &|| (), &|(), number| number).is_empty());
+    }
+
+    #[test]
+    fn all_results_are_merged() {
+        let sum = reduce(1001, &|number| number, &|a, b| a + b);
+        assert_eq!(sum, Some(500_500));
+        assert_eq!(reduce(0, &|number| number, &|a, b| a + b), None);
     }
 
     #[test]

@@ -297,6 +297,19 @@ impl Gpu {
         bytes: usize,
         enqueue: impl FnOnce(&CudaStream, &mut Workspace) -> Result<()>,
     ) -> Result<()> {
+        // What follows is compiled once.
+        let mut enqueue = Some(enqueue);
+        self.lend_workspace(bytes, &mut |stream, workspace| match enqueue.take() {
+            Some(enqueue) => enqueue(stream, workspace),
+            None => unreachable!("it is called once"),
+        })
+    }
+
+    fn lend_workspace(
+        &self,
+        bytes: usize,
+        enqueue: &mut dyn FnMut(&CudaStream, &mut Workspace) -> Result<()>,
+    ) -> Result<()> {
         let mut kept = self.workspace(bytes)?;
         enqueue(&self.0.stream, kept.as_mut().expect("it was made"))
     }

@@ -4,11 +4,11 @@
 use super::driver_error;
 use super::gpu::{DeviceArray, Gpu};
 use super::pinned::Pinned;
+use crate::cpu::threads::{for_each_of, lock};
 use crate::{Element, Error, Result};
 use cudarc::driver::{CudaEvent, CudaStream, DriverError};
 use cudarc::driver::{result, sys};
-use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The bytes that are copied at a time.
 pub(crate) const CHUNK_BYTES: usize = 8 << 20;
@@ -29,8 +29,17 @@ pub(crate) fn fill_in_parts<T: Element, E: Send>(
     write: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
 ) -> std::result::Result<(), E> {
     let part = PART_BYTES / size_of::<T>();
-    let parts = to.par_chunks_mut(part).enumerate();
-    parts.try_for_each(|(number, to)| write(number * part, to))
+    let failure = Mutex::new(None);
+    for_each_of(&mut to.chunks_mut(part).enumerate(), &|(number, to)| {
+        // What has not begun is left out.
+        if lock(&failure).is_none()
+            && let Err(error) = write(number * part, to)
+        {
+            *lock(&failure) = Some(error);
+        }
+    });
+    let failure = lock(&failure).take();
+    failure.map_or(Ok(()), Err)
 }
 
 fn failed_to_copy(error: DriverError) -> Error {

@@ -1,13 +1,14 @@
 //! Several devices of one process as one.
 
 use super::{Communicator, Nodes, Shard, Threads};
+use crate::cpu::threads::lock;
 use crate::source::{Comparable, Feeds};
 use crate::{
     Bins, Buffer, Count, Counted, Device, Element, Error, Function, Monoid, Prefixes, Result, Runs,
 };
 use std::ops::Range;
 use std::str::FromStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Several devices that work together, each on a part of an array: [`Device::group`] makes one of
@@ -184,9 +185,6 @@ impl FromStr for Group {
 /// Each is a thread.
 const MOST_CPUS: usize = 1024;
 
-/// What a thread that takes jobs found last.
-type Found<R, E> = std::result::Result<Vec<(usize, R)>, (usize, E)>;
-
 impl Group {
     /// These devices. One may be there several times: then it has several parts.
     ///
@@ -313,43 +311,42 @@ impl Group {
     ) -> std::result::Result<Vec<R>, E> {
         let jobs = Mutex::new(Some(jobs.into_iter().enumerate()));
         let take = |end: bool| {
-            let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut jobs = lock(&jobs);
             match end {
                 true => *jobs = None,
                 false => return jobs.as_mut().and_then(Iterator::next),
             }
             None
         };
-        let (take, work) = (&take, &work);
-        let mut takers = self.devices.iter().map(|device| {
-            move || -> Found<R, E> {
-                let mut done = Vec::new();
-                while let Some((number, job)) = take(false) {
-                    match work(device, job) {
-                        Ok(result) => done.push((number, result)),
-                        Err(error) => {
-                            take(true);
-                            return Err((number, error));
+        let (done, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
+        self.on_each(&|device| {
+            while let Some((number, job)) = take(false) {
+                match work(device, job) {
+                    Ok(result) => lock(&done).push((number, result)),
+                    Err(error) => {
+                        take(true);
+                        let mut failed = lock(&failed);
+                        if failed.as_ref().is_none_or(|(before, _)| number <= *before) {
+                            *failed = Some((number, error));
                         }
+                        break;
                     }
                 }
-                Ok(done)
             }
         });
-        let first = takers.next().expect("there is a device");
-        let (mut all, mut failed) = (Vec::new(), None);
-        for found in on_threads(first, takers) {
-            match (found, &failed) {
-                (Ok(done), _) => all.extend(done),
-                (Err((number, _)), Some((before, _))) if number > *before => {}
-                (Err(failure), _) => failed = Some(failure),
-            }
-        }
-        if let Some((_, error)) = failed {
+        if let Some((_, error)) = lock(&failed).take() {
             return Err(error);
         }
+        let mut all = std::mem::take(&mut *lock(&done));
         all.sort_by_key(|(number, _)| *number);
         Ok(all.into_iter().map(|(_, result)| result).collect())
+    }
+
+    /// Calls `work` for each device, in a thread of its own.
+    fn on_each(&self, work: &(dyn Fn(&Device) + Sync)) {
+        let mut jobs = self.devices.iter().map(|device| move || work(device));
+        let first = jobs.next().expect("there is a device");
+        on_threads(first, jobs);
     }
 
     /// Where the parts of so many elements lie that are spread evenly.

@@ -1,9 +1,9 @@
 //! Items at positions that another source gives.
 
 use super::{Form, HostBinder, Leaves, Place, Slice, Source, sealed};
+use crate::cpu::threads;
 use crate::definitions::Definitions;
 use crate::{Element, Error, Result};
-use rayon::prelude::*;
 
 /// The integers that indices may be: `u8 i8 u16 i16 u32 i32 u64 i64`.
 pub trait IndexNumber: Element + Ord + sealed::Sealed {
@@ -126,8 +126,9 @@ const CHUNK: usize = 1 << 16;
 
 /// The greatest of some indices. An error if one is negative.
 pub(crate) fn check<N: IndexNumber>(indices: &[N]) -> Result<Option<Most>> {
-    let chunks = indices.par_chunks(CHUNK).enumerate();
-    let extremes = chunks.filter_map(|(number, chunk)| {
+    let extremes = |number: usize| {
+        let start = number * CHUNK;
+        let chunk = &indices[start..indices.len().min(start + CHUNK)];
         let (least, most) = (*chunk.iter().min()?, *chunk.iter().max()?);
         let at = |wanted| {
             let found = chunk.iter().position(|&index| index == wanted);
@@ -139,8 +140,10 @@ pub(crate) fn check<N: IndexNumber>(indices: &[N]) -> Result<Option<Most>> {
             return Some(Err((place, chunk[place - number * CHUNK])));
         }
         Some(Ok((most.to_index(), std::cmp::Reverse(at(most)))))
-    });
-    let extremes: Vec<_> = extremes.collect();
+    };
+    let chunks = indices.len().div_ceil(CHUNK);
+    let extremes = threads::map(chunks, &|| (), &|(), number| extremes(number));
+    let extremes: Vec<_> = extremes.into_iter().flatten().collect();
     if let Some(&(place, index)) = extremes.iter().find_map(|one| one.as_ref().err()) {
         return Err(negative(place, index.to_i128()));
     }

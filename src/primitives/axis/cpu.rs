@@ -3,11 +3,10 @@
 
 use super::Axis;
 use crate::cpu::mode::in_rust_mode;
-use crate::cpu::{PrefixKind, with_simd};
+use crate::cpu::{PrefixKind, threads, with_simd};
 use crate::primitives::scan::Prefixes;
 use crate::source::Items;
 use crate::{Element, Monoid};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -79,6 +78,63 @@ impl<T: Element> Target<T> {
     }
 }
 
+/// The loops over rows that are compiled for a pair of an element type and an operator. All else is
+/// compiled once for a type.
+struct RowFold<A> {
+    /// See [`fold_tile`].
+    fold_tile: fn(&mut [A], usize),
+    /// See [`join`].
+    join: fn(&[A], &mut [A]),
+    /// See [`merge`].
+    merge: fn(&[A], &[A], &mut [A]),
+}
+
+impl<A> Clone for RowFold<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for RowFold<A> {}
+
+impl<A> RowFold<A> {
+    fn new<T: Element<Accumulator = A>, Op: Monoid<T>>() -> RowFold<A> {
+        RowFold {
+            fold_tile: fold_tile::<T, Op>,
+            join: join::<T, Op>,
+            merge: merge::<T, Op>,
+        }
+    }
+}
+
+/// Puts `left ⊕ right` into the place of `right`.
+fn join<T: Element, Op: Monoid<T>>(left: &[T::Accumulator], right: &mut [T::Accumulator]) {
+    with_simd(
+        #[inline(always)]
+        || {
+            for (right, &left) in right.iter_mut().zip(left) {
+                *right = Op::combine(left, *right);
+            }
+        },
+    );
+}
+
+/// Writes `left ⊕ right`.
+fn merge<T: Element, Op: Monoid<T>>(
+    left: &[T::Accumulator],
+    right: &[T::Accumulator],
+    to: &mut [T::Accumulator],
+) {
+    with_simd(
+        #[inline(always)]
+        || {
+            for ((to, &left), &right) in to.iter_mut().zip(left).zip(right) {
+                *to = Op::combine(left, right);
+            }
+        },
+    );
+}
+
 /// For some lanes side by side: the nodes of the rows seen so far, one for each bit of their number
 /// that is set.
 struct Nodes<A> {
@@ -97,19 +153,11 @@ impl<A: Copy> Nodes<A> {
     }
 
     /// Takes in the sums of 2^level rows, where so many rows, or a multiple, were seen before.
-    fn push(&mut self, level: usize, sums: &mut [A], combine: impl Fn(A, A) -> A + Copy) {
+    fn push(&mut self, level: usize, sums: &mut [A], fold: RowFold<A>) {
         debug_assert!(self.rows.is_multiple_of(1 << level));
         let mut level_of_sums = level;
         while self.rows >> level_of_sums & 1 == 1 {
-            let left = &self.levels[level_of_sums][..sums.len()];
-            with_simd(
-                #[inline(always)]
-                || {
-                    for (sum, &left) in sums.iter_mut().zip(left) {
-                        *sum = combine(left, *sum);
-                    }
-                },
-            );
+            (fold.join)(&self.levels[level_of_sums], sums);
             level_of_sums += 1;
         }
         while self.levels.len() <= level_of_sums {
@@ -120,32 +168,28 @@ impl<A: Copy> Nodes<A> {
     }
 
     /// Takes in what another one has seen behind these rows.
-    fn append(&mut self, other: &Nodes<A>, combine: impl Fn(A, A) -> A + Copy) {
+    fn append(&mut self, other: &Nodes<A>, fold: RowFold<A>) {
         let mut sums = Vec::new();
         for level in (0..other.levels.len()).rev() {
             if other.rows >> level & 1 == 1 {
                 sums.clone_from(&other.levels[level]);
-                self.push(level, &mut sums, combine);
+                self.push(level, &mut sums, fold);
             }
         }
     }
 
     /// The prefixes of the end; nothing if there are no rows and no `init`.
-    fn prefixes(&self, init: Option<A>, combine: impl Fn(A, A) -> A + Copy) -> Option<Vec<A>> {
+    fn prefixes(&self, init: Option<A>, fold: RowFold<A>) -> Option<Vec<A>> {
         let mut prefixes = init.map(|init| vec![init; self.width]);
         for level in (0..self.levels.len()).rev() {
             if self.rows >> level & 1 == 0 {
                 continue;
             }
-            let sums = &self.levels[level];
-            match &mut prefixes {
-                None => prefixes = Some(sums.clone()),
-                Some(prefixes) => {
-                    for (prefix, &sum) in prefixes.iter_mut().zip(sums) {
-                        *prefix = combine(*prefix, sum);
-                    }
-                }
+            let mut sums = self.levels[level].clone();
+            if let Some(prefixes) = &prefixes {
+                (fold.join)(prefixes, &mut sums);
             }
+            prefixes = Some(sums);
         }
         prefixes
     }
@@ -192,10 +236,11 @@ impl<T: Element> Reader<'_, T> {
     }
 
     /// Folds rows, of which the first is a multiple of the largest power of two below their number.
-    fn nodes<Op: Monoid<T>>(
+    fn nodes(
         &mut self,
         columns: Columns,
         rows: Range<usize>,
+        fold: RowFold<T::Accumulator>,
     ) -> Nodes<T::Accumulator> {
         let width = columns.width;
         let mut nodes = Nodes::new(width);
@@ -209,8 +254,8 @@ impl<T: Element> Reader<'_, T> {
                 for k in row..row + (1 << level) {
                     tile.extend(self.row(columns, k).iter().map(|item| item.widen()));
                 }
-                fold_tile::<T, Op>(&mut tile, width);
-                nodes.push(level, &mut tile[..width], Op::combine);
+                (fold.fold_tile)(&mut tile, width);
+                nodes.push(level, &mut tile[..width], fold);
                 row += 1 << level;
             }
         }
@@ -258,6 +303,18 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>>(
     init: Option<T>,
     output: &mut [MaybeUninit<T>],
 ) {
+    let empty = init.unwrap_or_else(Op::identity);
+    reduce_with(items, axis, (init, empty), output, RowFold::new::<T, Op>());
+}
+
+/// `empty` is the fold of a lane without items.
+fn reduce_with<T: Element>(
+    items: &Items<'_, T>,
+    axis: &Axis,
+    (init, empty): (Option<T>, T),
+    output: &mut [MaybeUninit<T>],
+    fold: RowFold<T::Accumulator>,
+) {
     let columns = columns::<T::Accumulator>(axis);
     let blocks = blocks(axis, log_block(axis, columns.len()));
     let reader = || Reader {
@@ -267,9 +324,8 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>>(
         target: Target(std::ptr::null_mut()),
         room: Vec::new(),
     };
-    let empty = init.unwrap_or_else(Op::identity);
     let store = |nodes: &Nodes<T::Accumulator>, to: &mut [MaybeUninit<T>]| match nodes
-        .prefixes(init.map(T::widen), Op::combine)
+        .prefixes(init.map(T::widen), fold)
     {
         None => to.fill(MaybeUninit::new(empty)),
         Some(prefixes) => {
@@ -285,25 +341,25 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>>(
     });
     let rooms: Vec<_> = rooms.collect();
     if blocks.len() < 2 {
-        let work = |reader: &mut Reader<'_, T>, (columns, room)| {
-            in_rust_mode(|| store(&reader.nodes::<Op>(columns, 0..axis.len), room));
+        type Task<'t, T> = (Columns, &'t mut [MaybeUninit<T>]);
+        let work = |reader: &mut Reader<'_, T>, (columns, room): Task<'_, T>| {
+            in_rust_mode(|| store(&reader.nodes(columns, 0..axis.len, fold), room));
         };
         let few = axis.items() <= LEAST;
         match few {
             true => rooms.into_iter().for_each(|one| work(&mut reader(), one)),
-            false => rooms.into_par_iter().for_each_init(reader, work),
+            false => threads::for_each_of_with(&mut rooms.into_iter(), &reader, &work),
         }
         return;
     }
     for (columns, room) in rooms {
-        let sums = blocks.par_iter().map_init(reader, |reader, rows| {
-            in_rust_mode(|| reader.nodes::<Op>(columns, rows.clone()))
+        let sums = threads::map(blocks.len(), &reader, &|reader, number| {
+            reader.nodes(columns, blocks[number].clone(), fold)
         });
-        let sums: Vec<_> = sums.collect();
         in_rust_mode(|| {
             let mut all = Nodes::new(columns.width);
             for block in &sums {
-                all.append(block, Op::combine);
+                all.append(block, fold);
             }
             store(&all, room);
         });
@@ -340,8 +396,8 @@ impl<A: Copy> Walk<A> {
     }
 
     /// Takes in a row.
-    fn push(&mut self, row: &mut [A], combine: impl Fn(A, A) -> A + Copy) {
-        self.nodes.push(0, row, combine);
+    fn push(&mut self, row: &mut [A], fold: RowFold<A>) {
+        self.nodes.push(0, row, fold);
         let rows = self.nodes.rows;
         let level = rows.trailing_zeros() as usize;
         let sums = &self.nodes.levels[level];
@@ -351,14 +407,7 @@ impl<A: Copy> Walk<A> {
         let mut end = std::mem::take(&mut self.ends[level]);
         match self.end(rows & (rows - 1)) {
             None => end.copy_from_slice(sums),
-            Some(before) => with_simd(
-                #[inline(always)]
-                || {
-                    for ((end, &before), &sum) in end.iter_mut().zip(before).zip(sums) {
-                        *end = combine(before, sum);
-                    }
-                },
-            ),
+            Some(before) => (fold.merge)(before, sums, &mut end),
         }
         self.ends[level] = end;
     }
@@ -376,6 +425,25 @@ pub(super) unsafe fn scan<T: Element, Op: Monoid<T>>(
     target: *mut T,
     to: &Axis,
 ) {
+    let first = prefixes.init.unwrap_or_else(Op::identity);
+    let fold = RowFold::new::<T, Op>();
+    // SAFETY: the caller's.
+    unsafe { scan_with(input, axis, (prefixes, first), target, to, fold) };
+}
+
+/// `first` is the first prefix of an exclusive scan.
+///
+/// # Safety
+///
+/// As of [`scan`].
+unsafe fn scan_with<T: Element>(
+    input: Input<'_, T>,
+    axis: &Axis,
+    (prefixes, first): (Prefixes<T>, T),
+    target: *mut T,
+    to: &Axis,
+    fold: RowFold<T::Accumulator>,
+) {
     let columns = columns::<T::Accumulator>(axis);
     let log = log_block(axis, columns.len());
     let blocks = blocks(axis, log);
@@ -389,7 +457,6 @@ pub(super) unsafe fn scan<T: Element, Op: Monoid<T>>(
     };
     let init = prefixes.init.map(T::widen);
     let inclusive = prefixes.kind == PrefixKind::Inclusive;
-    let first = prefixes.init.unwrap_or_else(Op::identity);
     // `after` has the prefixes of the end of a block that others follow.
     let walk = |reader: &mut Reader<'_, T>,
                 columns: Columns,
@@ -416,7 +483,7 @@ pub(super) unsafe fn scan<T: Element, Op: Monoid<T>>(
             if !inclusive {
                 store(out, walk.now());
             }
-            walk.push(&mut row_of_sums, Op::combine);
+            walk.push(&mut row_of_sums, fold);
             if inclusive {
                 match after {
                     Some(after) if row + 1 == rows.end => store(out, Some(after)),
@@ -432,30 +499,28 @@ pub(super) unsafe fn scan<T: Element, Op: Monoid<T>>(
         };
         match axis.items() <= LEAST {
             true => columns.into_iter().for_each(|one| work(&mut reader(), one)),
-            false => columns.into_par_iter().for_each_init(reader, work),
+            false => threads::for_each_of_with(&mut columns.into_iter(), &reader, &work),
         }
         return;
     }
     for columns in columns {
         let whole = &blocks[..axis.len >> log];
-        let sums = whole.par_iter().map_init(reader, |reader, rows| {
-            in_rust_mode(|| reader.nodes::<Op>(columns, rows.clone()))
+        let sums = threads::map(whole.len(), &reader, &|reader, number| {
+            reader.nodes(columns, whole[number].clone(), fold)
         });
-        let sums: Vec<_> = sums.collect();
         let mut before = Nodes::new(columns.width);
         let seeds = in_rust_mode(|| {
-            let mut seeds = vec![before.prefixes(init, Op::combine)];
+            let mut seeds = vec![before.prefixes(init, fold)];
             for block in &sums {
-                before.append(block, Op::combine);
-                seeds.push(before.prefixes(init, Op::combine));
+                before.append(block, fold);
+                seeds.push(before.prefixes(init, fold));
             }
             seeds
         });
-        let numbered = blocks.par_iter().enumerate();
-        numbered.for_each_init(reader, |reader, (number, rows)| {
+        threads::for_each(blocks.len(), &reader, &|reader, number| {
             let after = seeds.get(number + 1).and_then(Option::as_deref);
             let seed = seeds[number].clone();
-            in_rust_mode(|| walk(reader, columns, rows.clone(), seed, after));
+            walk(reader, columns, blocks[number].clone(), seed, after);
         });
     }
 }
@@ -484,15 +549,13 @@ pub(super) fn reduce_segments<T: Element, Op: Monoid<T>>(
         });
     };
     let is_long = |rows: &Range<usize>| rows.len() * inner > LONG;
-    output
-        .par_chunks_mut(inner)
-        .enumerate()
-        .for_each(|(number, room)| {
-            let rows = bounds(number);
-            if !is_long(&rows) {
-                fold(rows, room);
-            }
-        });
+    let rooms = output.chunks_mut(inner).enumerate();
+    threads::for_each_of(&mut { rooms }, &|(number, room)| {
+        let rows = bounds(number);
+        if !is_long(&rows) {
+            fold(rows, room);
+        }
+    });
     for (number, room) in output.chunks_mut(inner).enumerate() {
         let rows = bounds(number);
         if is_long(&rows) {

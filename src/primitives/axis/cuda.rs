@@ -16,7 +16,7 @@ use crate::primitives::scan::Prefixes;
 use crate::primitives::segmented::cuda::SegmentedReduce;
 use crate::primitives::segmented::scan::cuda::SegmentedScan;
 use crate::primitives::segmented::{Cut, OffsetsOf, Rows, Segments};
-use crate::render::Named;
+use crate::render::{Function, Named};
 use crate::source::{Form, Slice, SliceArguments, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -48,11 +48,27 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct AlongAxis<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     context: Arc<CudaContext>,
-    kernels: Arc<Loaded>,
+    kernels: AxisKernels<T, F>,
     rows: SegmentedReduce<T, Op, F, Rows>,
     scanned_rows: SegmentedScan<T, Op, F, Rows>,
+}
+
+/// The same, whatever the operator: this is compiled once for all of them.
+#[derive(Debug)]
+struct AxisKernels<T: Element, F: Form<Item = T>> {
+    loaded: Arc<Loaded>,
     policy: AxisPolicy,
+    identity: fn() -> T,
     named: Named<F>,
+}
+
+impl<T: Element, F: Form<Item = T>> Clone for AxisKernels<T, F> {
+    fn clone(&self) -> Self {
+        AxisKernels {
+            loaded: self.loaded.clone(),
+            ..*self
+        }
+    }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for AlongAxis<T, Op, F> {
@@ -62,8 +78,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for AlongAxis<T, Op, F>
             kernels: self.kernels.clone(),
             rows: self.rows.clone(),
             scanned_rows: self.scanned_rows.clone(),
-            policy: self.policy,
-            named: PhantomData,
         }
     }
 }
@@ -83,11 +97,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         let kernel = kernel::AxisLanes::<T, Op, F>::kernel(policy);
         Ok(AlongAxis {
             context: context.clone(),
-            kernels: Loaded::get(&kernel, context)?,
+            kernels: AxisKernels {
+                loaded: Loaded::get(&kernel, context)?,
+                policy,
+                identity: Op::identity,
+                named: PhantomData,
+            },
             rows: SegmentedReduce::load(context)?,
             scanned_rows: SegmentedScan::load(context)?,
-            policy,
-            named: PhantomData,
         })
     }
 
@@ -97,15 +114,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
             self.rows.workspace_bytes(axis.items()),
             self.scanned_rows.workspace_bytes(axis.items()),
         ];
-        let own = self.plan(&axis).end as usize;
+        let own = self.kernels.plan(&axis).end as usize;
         match axis.is_rows() {
             true => own.max(of_rows[0]).max(of_rows[1]),
             false => own,
         }
-    }
-
-    fn plan(&self, axis: &Axis) -> AxisPlan {
-        AxisPlan::new::<T>(self.policy, axis, HEADER_BYTES as u64)
     }
 
     /// Enqueues the fold of each lane of `input` into `output`, which has an element for each lane.
@@ -177,7 +190,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         let (out, _writing) = output.device_ptr_mut(stream);
         // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
         // stream's order and cudarc's events protect it.
-        unsafe { self.run_reduce(stream, source, &axis, init, out, workspace) }
+        unsafe {
+            self.kernels
+                .run_reduce(stream, source, &axis, init, out, workspace)
+        }
     }
 
     /// Enqueues the scan of each lane of `input` into `output`, an array without gaps.
@@ -209,7 +225,21 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         let (out, _writing) = output.device_ptr_mut(stream);
         let to = axis.compact();
         // SAFETY: as for reductions.
-        unsafe { self.run_scan(stream, source, &axis, prefixes, (out, &to), workspace) }
+        unsafe {
+            self.kernels
+                .run_scan(stream, source, &axis, prefixes, (out, &to), workspace)
+        }
+    }
+}
+
+impl<T: Element, F: Form<Item = T>> AxisKernels<T, F> {
+    const REDUCE: Function<kernel::ArgumentsOf<T, F>> = Function::new(kernel::REDUCE);
+    const REDUCE_SUMS: Function<kernel::ArgumentsOfSums<T>> = Function::new(kernel::REDUCE_SUMS);
+    const SCAN: Function<kernel::ArgumentsOf<T, F>> = Function::new(kernel::SCAN);
+    const SCAN_SUMS: Function<kernel::ArgumentsOfSums<T>> = Function::new(kernel::SCAN_SUMS);
+
+    fn plan(&self, axis: &Axis) -> AxisPlan {
+        AxisPlan::new::<T>(self.policy, axis, HEADER_BYTES as u64)
     }
 
     /// # Safety
@@ -251,8 +281,13 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
                             rests,
                             ..self.arguments(&call, level, source, strides)
                         };
-                        let function = &kernel::AxisLanes::<T, Op, F>::REDUCE;
-                        launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                        launch(
+                            &self.loaded,
+                            stream,
+                            &Self::REDUCE,
+                            self.grid(&given)?,
+                            given,
+                        )?;
                     }
                     _ => {
                         let given = AxisArguments {
@@ -261,8 +296,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
                             rests,
                             ..self.arguments_of_sums(&call, number)
                         };
-                        let function = &kernel::AxisLanes::<T, Op, F>::REDUCE_SUMS;
-                        launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                        let function = &Self::REDUCE_SUMS;
+                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
                     }
                 }
             }
@@ -272,7 +307,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
 
     /// # Safety
     ///
-    /// As for [`run_reduce`](AlongAxis::run_reduce). The results may replace the items.
+    /// As for [`run_reduce`](AxisKernels::run_reduce). The results may replace the items.
     unsafe fn run_scan(
         &self,
         stream: &CudaStream,
@@ -282,7 +317,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         (out, to): (u64, &Axis),
         workspace: &mut Workspace,
     ) -> Result<()> {
-        type Kernel<T, Op, F> = kernel::AxisLanes<T, Op, F>;
         if axis.items() == 0 {
             return Ok(());
         }
@@ -314,16 +348,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
                             sums,
                             ..items(level)
                         };
-                        let function = &Kernel::<T, Op, F>::REDUCE;
-                        launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                        let function = &Self::REDUCE;
+                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
                     }
                     _ => {
                         let given = AxisArguments {
                             sums,
                             ..self.arguments_of_sums(&call, number)
                         };
-                        let function = &Kernel::<T, Op, F>::REDUCE_SUMS;
-                        launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                        let function = &Self::REDUCE_SUMS;
+                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
                     }
                 }
             }
@@ -343,8 +377,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
                         out_stride: to.stride as u64,
                         ..items(level)
                     };
-                    let function = &Kernel::<T, Op, F>::SCAN;
-                    launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                    let function = &Self::SCAN;
+                    launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
                 } else {
                     let inner = axis.inner as u64;
                     let given = AxisArguments {
@@ -355,8 +389,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
                         out_stride: inner,
                         ..self.arguments_of_sums(&call, number)
                     };
-                    let function = &Kernel::<T, Op, F>::SCAN_SUMS;
-                    launch(&self.kernels, stream, function, self.grid(&given)?, given)?;
+                    let function = &Self::SCAN_SUMS;
+                    launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
                 }
             }
         }
@@ -412,7 +446,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
             seeded: u32::from(call.init.is_some()),
             inclusive: 0,
             closed: 0,
-            init: call.init.unwrap_or_else(|| Op::identity().widen()),
+            init: call.init.unwrap_or_else(|| (self.identity)().widen()),
         }
     }
 }
@@ -450,7 +484,10 @@ impl<T: Element, Op: Monoid<T>> AlongAxis<T, Op> {
         let (address, _writing) = data.device_ptr_mut(stream);
         let source = SliceArguments { address };
         // SAFETY: as for other scans. A thread reads its rows before it writes there.
-        unsafe { self.run_scan(stream, source, &axis, prefixes, (address, &axis), workspace) }
+        unsafe {
+            self.kernels
+                .run_scan(stream, source, &axis, prefixes, (address, &axis), workspace)
+        }
     }
 }
 
@@ -470,7 +507,11 @@ pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
     gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { along.run_reduce(stream, source, axis, init, out, workspace) }
+        unsafe {
+            along
+                .kernels
+                .run_reduce(stream, source, axis, init, out, workspace)
+        }
     })
 }
 
@@ -489,7 +530,11 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
     gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
         // SAFETY: as above.
-        unsafe { along.run_scan(stream, source, axis, prefixes, (out, to), workspace) }
+        unsafe {
+            along
+                .kernels
+                .run_scan(stream, source, axis, prefixes, (out, to), workspace)
+        }
     })
 }
 

@@ -10,6 +10,15 @@ use crate::{Element, Monoid};
 
 use super::plan::AxisPolicy;
 
+/// The names of the functions.
+pub(super) const REDUCE: &str = "axis_reduce";
+/// See [`REDUCE`].
+pub(super) const REDUCE_SUMS: &str = "axis_reduce_sums";
+/// See [`REDUCE`].
+pub(super) const SCAN: &str = "axis_scan";
+/// See [`REDUCE`].
+pub(super) const SCAN_SUMS: &str = "axis_scan_sums";
+
 /// The kernels that fold and scan the lanes of sources of a form with `Op`.
 #[derive(Debug)]
 pub struct AxisLanes<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
@@ -72,13 +81,13 @@ pub(crate) type ArgumentsOfSums<T> = AxisArguments<SliceArguments, <T as Element
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AxisLanes<T, Op, F> {
     /// The function that folds items.
-    pub const REDUCE: Function<ArgumentsOf<T, F>> = Function::new("axis_reduce");
+    pub const REDUCE: Function<ArgumentsOf<T, F>> = Function::new(REDUCE);
     /// The one that folds sums.
-    pub const REDUCE_SUMS: Function<ArgumentsOfSums<T>> = Function::new("axis_reduce_sums");
+    pub const REDUCE_SUMS: Function<ArgumentsOfSums<T>> = Function::new(REDUCE_SUMS);
     /// The one that scans items.
-    pub const SCAN: Function<ArgumentsOf<T, F>> = Function::new("axis_scan");
+    pub const SCAN: Function<ArgumentsOf<T, F>> = Function::new(SCAN);
     /// The one that scans sums.
-    pub const SCAN_SUMS: Function<ArgumentsOfSums<T>> = Function::new("axis_scan_sums");
+    pub const SCAN_SUMS: Function<ArgumentsOfSums<T>> = Function::new(SCAN_SUMS);
 
     /// The kernel.
     pub fn kernel(policy: AxisPolicy) -> Kernel {

@@ -4,7 +4,7 @@
 //! anywhere, and one if it is such a block. The kernels for whole arrays reduce each block; its sum
 //! is one of [the law](crate#the-law). A counter on the host takes the sums.
 
-use super::cuda::Reduce;
+use super::cuda::{Kernels, Reduce};
 use crate::cpu::Parts;
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
@@ -31,7 +31,22 @@ pub(crate) fn blocks_of(position: u64, len: usize) -> Vec<Block> {
 /// Enqueues the copy of a chunk, with its number, to its lane.
 type Bring<'a, E> = dyn Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E> + 'a;
 
+/// Appends the sums of pieces. It is made for an operator, and compiled once for a type.
+struct Pieces<'g, T: Element> {
+    gpu: &'g Gpu,
+    kernels: Kernels<T, Slice<T>>,
+    combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
+}
+
 impl Gpu {
+    fn pieces<T: Element, Op: Monoid<T>>(&self) -> Result<Pieces<'_, T>> {
+        Ok(Pieces {
+            gpu: self,
+            kernels: Reduce::<T, Op>::load_lazily(self.context())?.kernels,
+            combine: Op::combine,
+        })
+    }
+
     /// Appends the sums of `len` elements at an address.
     ///
     /// # Safety
@@ -43,11 +58,8 @@ impl Gpu {
         len: usize,
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
-        let blocks = blocks_of(counter.end(), len);
         // SAFETY: the caller's.
-        let sums = unsafe { self.sums_of::<T, Op>(address, &blocks) }?;
-        append::<T, Op>(&blocks, &sums, counter);
-        Ok(())
+        unsafe { self.pieces::<T, Op>()?.push(address, len, counter) }
     }
 
     /// Appends the sums of a piece in host memory. While a chunk is copied to the GPU, the one
@@ -57,14 +69,7 @@ impl Gpu {
         piece: &[T],
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
-        if !self.is_pinned(piece)? {
-            let read = |start, to: &mut [T]| copy(&piece[start..], to);
-            return self.push_read::<T, Op, Error>(piece.len(), read, counter);
-        }
-        self.push_chunks::<T, Op, Error>(piece.len(), counter, &|lanes, number, chunk| {
-            // SAFETY: it is pinned. Dropping the lanes waits for the copy.
-            unsafe { lanes.upload_from(number, &piece[chunk]) }
-        })
+        self.pieces::<T, Op>()?.push_slice(piece, counter)
     }
 
     /// Appends the sums of `len` elements, which `read` brings from somewhere on the host: see
@@ -76,46 +81,7 @@ impl Gpu {
         read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
         counter: &mut Counter<T::Accumulator>,
     ) -> std::result::Result<(), E> {
-        if chunks_of::<T>(counter.end(), len).len() < 2 {
-            // To pin memory would take longer than to copy so little.
-            let mut room = vec![T::zeroed(); len];
-            fill_in_parts(&mut room, read)?;
-            let piece = self.upload(&room)?;
-            // SAFETY: the memory is this GPU's, and freed on its stream.
-            return Ok(unsafe { self.push::<T, Op>(piece.address(), len, counter) }?);
-        }
-        self.push_chunks::<T, Op, E>(len, counter, &|lanes, number, chunk| {
-            let to = lanes.room::<T>(number, chunk.len())?;
-            fill_in_parts(to, |start, to| read(chunk.start + start, to))?;
-            Ok(lanes.upload(number)?)
-        })
-    }
-
-    /// Appends the sums of `len` elements. `bring` enqueues the copies of chunks to their lanes.
-    fn push_chunks<T: Element, Op: Monoid<T>, E: From<Error>>(
-        &self,
-        len: usize,
-        counter: &mut Counter<T::Accumulator>,
-        bring: &Bring<E>,
-    ) -> std::result::Result<(), E> {
-        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
-        let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
-        let blocks: Vec<_> = chunks.iter().map(blocks).collect();
-        let mut sums = self.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
-        let mut lanes = Lanes::new(self)?;
-        let mut known = 0;
-        for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
-            bring(&mut lanes, number, chunk.clone())?;
-            lanes.start(number)?;
-            let address = lanes.address(number);
-            // SAFETY: the lane's memory is this GPU's, and freed on its stream.
-            unsafe { self.reduce_blocks::<T, Op>(address, blocks, &mut sums, known) }?;
-            lanes.finish(number)?;
-            known += blocks.len();
-        }
-        let sums = self.download(&sums, 0..known)?;
-        append::<T, Op>(&blocks.concat(), &sums, counter);
-        Ok(())
+        self.pieces::<T, Op>()?.push_read(len, &read, counter)
     }
 
     /// The sums of blocks of the elements at an address.
@@ -128,10 +94,104 @@ impl Gpu {
         address: u64,
         blocks: &[Block],
     ) -> Result<Vec<T>> {
-        let mut sums = self.allocate::<T>(blocks.len())?;
         // SAFETY: the caller's.
-        unsafe { self.reduce_blocks::<T, Op>(address, blocks, &mut sums, 0) }?;
-        self.download(&sums, 0..blocks.len())
+        unsafe { self.pieces::<T, Op>()?.sums_of(address, blocks) }
+    }
+}
+
+/// Brings elements from a position on.
+type Read<'a, T, E> = dyn Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync + 'a;
+
+impl<T: Element> Pieces<'_, T> {
+    /// See [`Gpu::push`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn push(
+        &self,
+        address: u64,
+        len: usize,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> Result<()> {
+        let blocks = blocks_of(counter.end(), len);
+        // SAFETY: the caller's.
+        let sums = unsafe { self.sums_of(address, &blocks) }?;
+        append(&blocks, &sums, counter, self.combine);
+        Ok(())
+    }
+
+    /// See [`Gpu::push_slice`].
+    fn push_slice(&self, piece: &[T], counter: &mut Counter<T::Accumulator>) -> Result<()> {
+        if !self.gpu.is_pinned(piece)? {
+            let read = |start, to: &mut [T]| copy(&piece[start..], to);
+            return self.push_read::<Error>(piece.len(), &read, counter);
+        }
+        self.push_chunks::<Error>(piece.len(), counter, &|lanes, number, chunk| {
+            // SAFETY: it is pinned. Dropping the lanes waits for the copy.
+            unsafe { lanes.upload_from(number, &piece[chunk]) }
+        })
+    }
+
+    /// See [`Gpu::push_read`].
+    fn push_read<E: Send + From<Error>>(
+        &self,
+        len: usize,
+        read: &Read<'_, T, E>,
+        counter: &mut Counter<T::Accumulator>,
+    ) -> std::result::Result<(), E> {
+        if chunks_of::<T>(counter.end(), len).len() < 2 {
+            // To pin memory would take longer than to copy so little.
+            let mut room = vec![T::zeroed(); len];
+            fill_in_parts(&mut room, read)?;
+            let piece = self.gpu.upload(&room)?;
+            // SAFETY: the memory is this GPU's, and freed on its stream.
+            return Ok(unsafe { self.push(piece.address(), len, counter) }?);
+        }
+        self.push_chunks::<E>(len, counter, &|lanes, number, chunk| {
+            let to = lanes.room::<T>(number, chunk.len())?;
+            fill_in_parts(to, |start, to: &mut [T]| read(chunk.start + start, to))?;
+            Ok(lanes.upload(number)?)
+        })
+    }
+
+    /// Appends the sums of `len` elements. `bring` enqueues the copies of chunks to their lanes.
+    fn push_chunks<E: From<Error>>(
+        &self,
+        len: usize,
+        counter: &mut Counter<T::Accumulator>,
+        bring: &Bring<E>,
+    ) -> std::result::Result<(), E> {
+        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
+        let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
+        let blocks: Vec<_> = chunks.iter().map(blocks).collect();
+        let mut sums = self.gpu.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
+        let mut lanes = Lanes::new(self.gpu)?;
+        let mut known = 0;
+        for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
+            bring(&mut lanes, number, chunk.clone())?;
+            lanes.start(number)?;
+            let address = lanes.address(number);
+            // SAFETY: the lane's memory is this GPU's, and freed on its stream.
+            unsafe { self.reduce_blocks(address, blocks, &mut sums, known) }?;
+            lanes.finish(number)?;
+            known += blocks.len();
+        }
+        let sums = self.gpu.download(&sums, 0..known)?;
+        append(&blocks.concat(), &sums, counter, self.combine);
+        Ok(())
+    }
+
+    /// See [`Gpu::sums_of`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn sums_of(&self, address: u64, blocks: &[Block]) -> Result<Vec<T>> {
+        let mut sums = self.gpu.allocate::<T>(blocks.len())?;
+        // SAFETY: the caller's.
+        unsafe { self.reduce_blocks(address, blocks, &mut sums, 0) }?;
+        self.gpu.download(&sums, 0..blocks.len())
     }
 
     /// Enqueues the reductions of blocks of the elements at an address. The sum of block `i`
@@ -139,20 +199,21 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// As for [`push`](Gpu::push).
-    unsafe fn reduce_blocks<T: Element, Op: Monoid<T>>(
+    /// As for [`Gpu::push`].
+    unsafe fn reduce_blocks(
         &self,
         address: u64,
         blocks: &[Block],
         sums: &mut DeviceArray<T>,
         first: usize,
     ) -> Result<()> {
-        let kernels = Reduce::<T, Op>::load_lazily(self.context())?.kernels;
+        let kernels = &self.kernels;
         for (place, (_, block)) in (first..).zip(blocks) {
             let start = address + (block.start * size_of::<T>()) as u64;
             let source = Slice::<T>::of_address(start).expect("it is a slice");
-            let mut sum = DeviceRange::new(self, sums.address(), place..place + 1);
-            self.with_workspace(kernels.workspace_bytes(block.len()), |stream, workspace| {
+            let mut sum = DeviceRange::new(self.gpu, sums.address(), place..place + 1);
+            let bytes = kernels.workspace_bytes(block.len());
+            self.gpu.with_workspace(bytes, |stream, workspace| {
                 // SAFETY: the caller's; the stream keeps calls and frees in order.
                 unsafe { kernels.run(stream, None, source, block.len(), &mut sum, workspace) }
             })?;
@@ -168,14 +229,15 @@ pub(crate) fn chunks_of<T>(position: u64, len: usize) -> Vec<Range<usize>> {
 }
 
 /// Appends the sums of blocks to a counter. Elements are their own accumulators.
-pub(crate) fn append<T: Element, Op: Monoid<T>>(
+pub(crate) fn append<T: Element>(
     blocks: &[Block],
     sums: &[T],
     counter: &mut Counter<T::Accumulator>,
+    combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
 ) {
     in_rust_mode(|| {
         for ((level, _), sum) in blocks.iter().zip(sums) {
-            counter.push(*level, sum.widen(), Op::combine);
+            counter.push(*level, sum.widen(), combine);
         }
     });
 }

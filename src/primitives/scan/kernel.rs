@@ -134,23 +134,29 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Kernels
     }
 
     fn fault(engine: Engine) -> Option<&'static str> {
-        match engine {
-            Engine::Levels => None,
-            Engine::Rows(policy) => {
-                policy.fault(&[RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>())])
-            }
-            Engine::Wave(_) if REVERSE => {
-                Some("a scan in reverse takes another engine: the copy engine fetches forwards")
-            }
-            Engine::Wave(policy) => policy.fault(Shape::of_scan(Layouts::of::<F>())),
-            Engine::Shares(policy) => policy.fault(
-                Layouts::of_slice::<T>(),
-                RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>()),
-            ),
-            Engine::Block(policy) if policy.warps > 16 => {
-                Some("a block that scans has up to 16 warps")
-            }
-            Engine::Block(policy) => policy.fault(),
+        let run = RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>());
+        let layouts = [Layouts::of::<F>(), Layouts::of_slice::<T>()];
+        fault_in(engine, layouts, run, REVERSE)
+    }
+}
+
+/// What is wrong with an engine for a scan of a source, whose layouts come first, of items whose
+/// layouts come second.
+fn fault_in(
+    engine: Engine,
+    [of_source, of_items]: [Layouts; 2],
+    run: u32,
+    reverse: bool,
+) -> Option<&'static str> {
+    match engine {
+        Engine::Levels => None,
+        Engine::Rows(policy) => policy.fault(&[run]),
+        Engine::Wave(_) if reverse => {
+            Some("a scan in reverse takes another engine: the copy engine fetches forwards")
         }
+        Engine::Wave(policy) => policy.fault(Shape::of_scan(of_source)),
+        Engine::Shares(policy) => policy.fault(of_items, run),
+        Engine::Block(policy) if policy.warps > 16 => Some("a block that scans has up to 16 warps"),
+        Engine::Block(policy) => policy.fault(),
     }
 }

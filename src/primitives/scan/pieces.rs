@@ -40,7 +40,7 @@ impl Gpu {
                 init: prefix(counter),
                 ..prefixes
             };
-            append::<T, Op>(std::slice::from_ref(block), &[sum], counter);
+            append(std::slice::from_ref(block), &[sum], counter, Op::combine);
             let mut part = DeviceRange::new(self, address, range.clone());
             self.with_workspace(
                 kernels.bytes_for(range.len(), false),

@@ -6,11 +6,10 @@ use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
 use crate::cpu::tree::{Tree, block_sums};
-use crate::cpu::{block_len, short};
+use crate::cpu::{block_len, short, threads};
 use crate::primitives::reduce::cpu as reduce;
 use crate::source::Items;
 use crate::{Element, Monoid, Result};
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
@@ -77,20 +76,49 @@ pub(super) fn stretch_of(all: usize) -> usize {
     share.clamp(LEAST, MOST)
 }
 
+/// What is compiled for each operator.
+struct Folds<T: Element, C: Cut> {
+    /// See [`Worker::fold`].
+    some: FoldSome<T, C>,
+    /// The fold of all items, by all threads.
+    long: fn(&Items<'_, T>, Option<T>) -> T,
+}
+
+type FoldSome<T, C> =
+    fn(&mut Worker<T>, &Items<'_, T>, &Bounds<'_, C>, usize, &mut [MaybeUninit<T>]);
+
 /// The fold of each segment.
 pub(super) fn reduce<T: Element, Op: Monoid<T>, C: Cut>(
     items: &Items<'_, T>,
     bounds: &Bounds<'_, C>,
     init: Option<T>,
 ) -> Result<Vec<T>> {
+    let folds = Folds {
+        some: Worker::fold::<Op, C>,
+        long: |part, init| reduce::reduce::<T, Op>(part, None, init),
+    };
+    let empty = init.unwrap_or_else(Op::identity);
+    reduce_with(items, bounds, (init, empty), &folds)
+}
+
+/// `empty` is the fold of an empty segment.
+fn reduce_with<T: Element, C: Cut>(
+    items: &Items<'_, T>,
+    bounds: &Bounds<'_, C>,
+    (init, empty): (Option<T>, T),
+    folds: &Folds<T, C>,
+) -> Result<Vec<T>> {
+    let worker = || Worker::new(init, empty);
+    let work = |worker: &mut Worker<T>, first, room: &mut [MaybeUninit<T>]| {
+        in_rust_mode(|| (folds.some)(worker, items, bounds, first, room));
+        worker.fold_long(items, room, first, folds.long);
+    };
     let mut output = reserve(bounds.count)?;
     let room = &mut output.spare_capacity_mut()[..bounds.count];
     let all = items.len() + bounds.count;
     let stretch = stretch_of(all);
     if all <= stretch {
-        let mut worker = Worker::<T, Op>::new(init);
-        in_rust_mode(|| worker.fold(items, bounds, 0, room));
-        worker.fold_long(items, room, 0);
+        work(&mut worker(), 0, room);
     } else {
         let mut rest = &mut *room;
         let mut stretches = Vec::new();
@@ -104,13 +132,11 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>, C: Cut>(
             stretches.push((first, own));
             (first, rest) = (end, others);
         }
-        stretches.into_par_iter().for_each_init(
-            || Worker::<T, Op>::new(init),
-            |worker, (first, room)| {
-                in_rust_mode(|| worker.fold(items, bounds, first, room));
-                worker.fold_long(items, room, first);
-            },
-        );
+        type Stretch<'r, T> = (usize, &'r mut [MaybeUninit<T>]);
+        let work = |worker: &mut Worker<T>, (first, room): Stretch<'_, T>| {
+            work(worker, first, room);
+        };
+        threads::for_each_of_with(&mut stretches.into_iter(), &worker, &work);
     }
     // SAFETY: the stretches are all segments, and each was written.
     unsafe { output.set_len(bounds.count) };
@@ -118,7 +144,7 @@ pub(super) fn reduce<T: Element, Op: Monoid<T>, C: Cut>(
 }
 
 /// What a thread works with.
-struct Worker<T: Element, Op> {
+struct Worker<T: Element> {
     init: Option<T::Accumulator>,
     /// The result of an empty segment.
     empty: T,
@@ -126,24 +152,22 @@ struct Worker<T: Element, Op> {
     tree: Option<Tree<T::Accumulator>>,
     sums: Vec<T::Accumulator>,
     long: Vec<(usize, Range<usize>)>,
-    operator: std::marker::PhantomData<Op>,
 }
 
-impl<T: Element, Op: Monoid<T>> Worker<T, Op> {
-    fn new(init: Option<T>) -> Self {
+impl<T: Element> Worker<T> {
+    fn new(init: Option<T>, empty: T) -> Self {
         Worker {
             init: init.map(T::widen),
-            empty: init.unwrap_or_else(Op::identity),
+            empty,
             evaluated: Vec::new(),
             tree: None,
             sums: Vec::new(),
             long: Vec::new(),
-            operator: std::marker::PhantomData,
         }
     }
 
     /// Folds the segments from `first` on, as many as there is room for, but for long ones.
-    fn fold<C: Cut>(
+    fn fold<Op: Monoid<T>, C: Cut>(
         &mut self,
         items: &Items<'_, T>,
         bounds: &Bounds<'_, C>,
@@ -173,14 +197,14 @@ impl<T: Element, Op: Monoid<T>> Worker<T, Op> {
                     &evaluated[segment.start - window.start..segment.end - window.start]
                 }
             };
-            to.write(self.fold_one(elements));
+            to.write(self.fold_one::<Op>(elements));
         }
         self.evaluated = evaluated;
     }
 
     /// The fold of a segment that is not long.
     #[inline(always)]
-    fn fold_one(&mut self, segment: &[T]) -> T {
+    fn fold_one<Op: Monoid<T>>(&mut self, segment: &[T]) -> T {
         let prefix = match segment {
             [] => return self.empty,
             _ if Op::EXACT => short::fold::<T, Op>(self.init, segment),
@@ -189,13 +213,13 @@ impl<T: Element, Op: Monoid<T>> Worker<T, Op> {
                 let sums = short::block_sums::<T, Op>(segment);
                 sums.fold(self.init, short::append::<T, Op>)
             }
-            _ => self.fold_by_levels(segment),
+            _ => self.fold_by_levels::<Op>(segment),
         };
         prefix.map_or(self.empty, T::narrow)
     }
 
     #[inline(never)]
-    fn fold_by_levels(&mut self, segment: &[T]) -> Option<T::Accumulator> {
+    fn fold_by_levels<Op: Monoid<T>>(&mut self, segment: &[T]) -> Option<T::Accumulator> {
         let tree = self.tree.get_or_insert_with(Tree::new);
         self.sums.clear();
         block_sums::<T, Op>(tree, 0, segment, &mut self.sums);
@@ -208,11 +232,16 @@ impl<T: Element, Op: Monoid<T>> Worker<T, Op> {
     }
 
     /// Folds the long segments. All threads share each of them.
-    fn fold_long(&mut self, items: &Items<'_, T>, room: &mut [MaybeUninit<T>], first: usize) {
+    fn fold_long(
+        &mut self,
+        items: &Items<'_, T>,
+        room: &mut [MaybeUninit<T>],
+        first: usize,
+        fold: fn(&Items<'_, T>, Option<T>) -> T,
+    ) {
         for (number, segment) in self.long.drain(..) {
             let init = self.init.map(T::narrow);
-            let fold = items.with_part(segment, |part| reduce::reduce::<T, Op>(part, None, init));
-            room[number - first].write(fold);
+            room[number - first].write(items.with_part(segment, |part| fold(part, init)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Segments for callers that bring their own stream and slices.
 
 use super::OffsetsOf;
-use super::kernel::{self, SegmentedArguments, SegmentedPolicy};
+use super::kernel::{self, SegmentedArguments, SegmentedPolicy, SegmentedScratch};
 use super::segments::{Cut, Segments};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::Loaded;
@@ -10,7 +10,7 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
 use crate::engine::HEADER_BYTES;
-use crate::render::Named;
+use crate::render::{Function, Named};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -185,62 +185,87 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
         init: Option<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        type Kernel<T, Op, F, C> = kernel::SegmentedReduce<T, Op, F, C>;
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
-        if call.count == 0 {
-            return Ok(());
-        }
-        let policy = self.policy;
-        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
-        let scratch = policy.scratch::<T>(workspace.address + HEADER_BYTES as u64, len);
-        let arguments = SegmentedArguments {
-            source: call.source,
-            segments: call.segments,
-            out: call.out,
-            workspace,
-            sums: scratch.sums,
-            tails: scratch.tails,
-            list: scratch.list,
-            capacity: policy.most_long(len) as u32,
-            seeded: u32::from(init.is_some()),
+        let seed = Seed {
             init: init.unwrap_or_else(self.identity).widen(),
+            seeded: u32::from(init.is_some()),
         };
-        let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
-        let grid = Grid::new(blocks, 32 * policy.warps, 0);
-        // SAFETY: the caller's; the workspace has room for what the kernels keep.
-        unsafe {
-            launch(
-                &self.kernels,
-                stream,
-                &Kernel::<T, Op, F, C>::REDUCE,
-                grid,
-                arguments,
-            )?
-        };
-        if !policy.has_long(len) {
-            return Ok(());
-        }
-        let threads = 32 * policy.finish_warps;
-        let groups = u64::from(threads / 8);
-        let most = 2 * u64::from(self.kernels.multiprocessors());
-        let grid = Grid::new(
-            policy.most_long(len).div_ceil(groups).min(most) as u32,
-            threads,
-            0,
-        );
-        // SAFETY: as above.
-        unsafe {
-            launch(
-                &self.kernels,
-                stream,
-                &Kernel::<T, Op, F, C>::FINISH,
-                grid,
-                arguments,
-            )
-        }
+        let bytes = self.workspace_bytes(call.len);
+        let kernels = (&*self.kernels, self.policy);
+        let scratch = |start, len| self.policy.scratch::<T>(start, len);
+        // SAFETY: the caller's; these are the kernels of the types.
+        unsafe { run_kernels(kernels, stream, call, seed, (workspace, bytes), &scratch) }
+    }
+}
+
+/// What comes first in each segment, or else is shown where nothing does.
+struct Seed<A> {
+    init: A,
+    seeded: u32,
+}
+
+/// Compiled for the layouts of arguments, whatever the operator.
+///
+/// # Safety
+///
+/// As of [`SegmentedReduce::run`]. The kernels take these arguments.
+unsafe fn run_kernels<S: Copy, G: Copy, A: Copy>(
+    (kernels, policy): (&Loaded, SegmentedPolicy),
+    stream: &CudaStream,
+    call: Call<S, G>,
+    seed: Seed<A>,
+    (workspace, bytes): (&mut Workspace, usize),
+    scratch: &dyn Fn(u64, usize) -> SegmentedScratch,
+) -> Result<()> {
+    let (len, most) = (call.len, MOST_ITEMS);
+    if len as u64 > most {
+        return Err(Error::Items { items: len, most });
+    }
+    if call.count == 0 {
+        return Ok(());
+    }
+    let workspace = workspace.arguments(stream, bytes)?;
+    let scratch = scratch(workspace.address + HEADER_BYTES as u64, len);
+    let arguments = SegmentedArguments {
+        source: call.source,
+        segments: call.segments,
+        out: call.out,
+        workspace,
+        sums: scratch.sums,
+        tails: scratch.tails,
+        list: scratch.list,
+        capacity: policy.most_long(len) as u32,
+        seeded: seed.seeded,
+        init: seed.init,
+    };
+    let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
+    let grid = Grid::new(blocks, 32 * policy.warps, 0);
+    // SAFETY: the caller's; the workspace has room for what the kernels keep.
+    unsafe {
+        launch(
+            kernels,
+            stream,
+            &Function::new(kernel::REDUCE),
+            grid,
+            arguments,
+        )?
+    };
+    if !policy.has_long(len) {
+        return Ok(());
+    }
+    let threads = 32 * policy.finish_warps;
+    let groups = u64::from(threads / 8);
+    let most = 2 * u64::from(kernels.multiprocessors());
+    let blocks = policy.most_long(len).div_ceil(groups).min(most) as u32;
+    let grid = Grid::new(blocks, threads, 0);
+    // SAFETY: as above.
+    unsafe {
+        launch(
+            kernels,
+            stream,
+            &Function::new(kernel::FINISH),
+            grid,
+            arguments,
+        )
     }
 }
 

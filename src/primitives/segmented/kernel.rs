@@ -10,6 +10,13 @@ use crate::render::{
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
 
+/// The names of the functions.
+pub(super) const REDUCE: &str = "segmented_reduce";
+/// See [`REDUCE`].
+pub(super) const FINISH: &str = "segmented_finish";
+/// See [`REDUCE`].
+pub(super) const SCAN: &str = "segmented_scan";
+
 /// The kernels that fold each segment of sources of a form with `Op`; `C` says how segments are
 /// given.
 #[derive(Debug)]
@@ -47,9 +54,9 @@ pub(crate) type ArgumentsOf<T, F, C> =
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op, F, C> {
     /// The function that folds short segments, and the units of long ones.
-    pub const REDUCE: Function<ArgumentsOf<T, F, C>> = Function::new("segmented_reduce");
+    pub const REDUCE: Function<ArgumentsOf<T, F, C>> = Function::new(REDUCE);
     /// The one that folds units.
-    pub const FINISH: Function<ArgumentsOf<T, F, C>> = Function::new("segmented_finish");
+    pub const FINISH: Function<ArgumentsOf<T, F, C>> = Function::new(FINISH);
 
     /// The kernel.
     pub fn kernel(policy: SegmentedPolicy) -> Kernel {
@@ -111,7 +118,7 @@ pub(crate) type ScanArgumentsOf<T, F, C> = SegmentedScanArguments<
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, F, C> {
     /// The function.
-    pub const SCAN: Function<ScanArgumentsOf<T, F, C>> = Function::new("segmented_scan");
+    pub const SCAN: Function<ScanArgumentsOf<T, F, C>> = Function::new(SCAN);
 
     /// The kernel; in `reverse` it scans from the last item on.
     pub fn kernel(policy: SegmentedPolicy, reverse: bool) -> Kernel {

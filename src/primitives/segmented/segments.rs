@@ -1,11 +1,11 @@
 //! Where segments lie.
 
+use crate::cpu::threads;
 use crate::source::{
     ByReference, Form, Host, HostBinder, Place, Slice, SliceArguments, Source, index, map, sealed,
     zip3,
 };
 use crate::{Buffer, Device, Element, Error, Result, function, monoid};
-use rayon::prelude::*;
 use std::marker::PhantomData;
 
 /// How the items of a source are cut into segments.
@@ -281,12 +281,14 @@ fn check_host<I: Offset>(
     // SAFETY: on the CPU these are the address and the length of a slice that `numbers` borrows.
     let slice = unsafe { Slice::<I>::as_slice(&arguments, len) }.expect("a slice is one");
     // Neighbouring chunks share a number.
-    let chunks = (0..len).into_par_iter().step_by(CHUNK);
-    let fall = chunks.find_map_first(|start| {
+    let fall_in = |number: usize| {
+        let start = number * CHUNK;
         let chunk = &slice[start..len.min(start + CHUNK + 1)];
         let fall = || chunk.windows(2).position(|pair| pair[1] < pair[0]);
         (!chunk.is_sorted()).then(|| start + fall().expect("it falls") + 1)
-    });
+    };
+    let first = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
+    let fall = threads::reduce(len.div_ceil(CHUNK), &fall_in, &first).flatten();
     match fall {
         Some(fall) => Err(falls(argument, fall, [slice[fall - 1], slice[fall]])),
         None => Ok(slice.last().map(|last| last.to_u64())),

@@ -1,6 +1,6 @@
 //! Sorting on the CPU: what is sorted, and what moves along.
 
-use super::order::{KeyMap, Sortable};
+use super::order::{Bits, KeyMap, Order, Sortable};
 use super::radix::{Pair, PlaceOf, sort_records};
 use crate::cpu::memory::reserve;
 use crate::cpu::threads::for_each_of;
@@ -15,11 +15,19 @@ const PIECE: usize = 1 << 15;
 
 /// Sorts `data`. Memory: as much again.
 pub(crate) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<()> {
-    sort_records(data, map)
+    sort_records(bytemuck::cast_slice_mut::<K, K::Like>(data), map)
 }
 
 /// Sorts `keys`, and moves `values` along.
 pub(crate) fn sort_pairs<K: Sortable, V: Element>(
+    keys: &mut [K],
+    values: &mut [V],
+    map: KeyMap<K::Bits>,
+) -> Result<()> {
+    sort_pairs_like::<K::Like, V>(bytemuck::cast_slice_mut(keys), values, map)
+}
+
+fn sort_pairs_like<K: Sortable, V: Element>(
     keys: &mut [K],
     values: &mut [V],
     map: KeyMap<K::Bits>,
@@ -75,25 +83,36 @@ pub(crate) fn argsort<K: Sortable>(
     map: KeyMap<K::Bits>,
     places: &mut [MaybeUninit<u64>],
 ) -> Result<()> {
-    fn write<P: PlaceOf, K: Sortable>(
-        keys: &[K],
-        map: KeyMap<K::Bits>,
-        places: &mut [MaybeUninit<u64>],
-    ) -> Result<()> {
-        let pairs = sorted_places::<P, K>(keys, map)?;
+    fn write<P: PlaceOf, K: Sortable>(pairs: &[Pair<K, P>], places: &mut [MaybeUninit<u64>]) {
         let targets = places.chunks_mut(PIECE).zip(pairs.chunks(PIECE));
         for_each_of(&mut { targets }, &|(places, pairs)| {
             for (to, pair) in places.iter_mut().zip(pairs) {
                 to.write(pair.value.place() as u64);
             }
         });
-        Ok(())
+    }
+    /// Beside a place of 64 bits a shorter rank takes as much memory.
+    fn wide<Rank: Bits, K: Sortable>(
+        keys: &[K],
+        map: KeyMap<K::Bits>,
+    ) -> Result<Vec<Pair<Rank, u64>>> {
+        let mut pairs = fill(keys.len(), |place| Pair {
+            key: Rank::of_wide(map.rank(keys[place]).wide()),
+            value: place as u64,
+        })?;
+        sort_records(&mut pairs, Rank::key_map(Order::ascending()))?;
+        Ok(pairs)
     }
     assert_eq!(keys.len(), places.len());
-    match u32::try_from(keys.len()) {
-        Ok(_) => write::<u32, K>(keys, map, places),
-        Err(_) => write::<u64, K>(keys, map, places),
+    let all: &[K::Like] = bytemuck::cast_slice(keys);
+    if u32::try_from(keys.len()).is_ok() {
+        write(&sorted_places::<u32, K::Like>(all, map)?, places);
+    } else if K::Bits::BITS <= u64::BITS {
+        write(&wide::<u64, K::Like>(all, map)?, places);
+    } else {
+        write(&wide::<u128, K::Like>(all, map)?, places);
     }
+    Ok(())
 }
 
 fn sorted_places<P: PlaceOf, K: Sortable>(

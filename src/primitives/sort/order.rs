@@ -144,6 +144,11 @@ pub trait Sortable: Element + sealed::Sealed {
     #[doc(hidden)]
     type Bits: Bits;
 
+    /// A number of as many bits that a [`KeyMap`] turns into its rank in the same way. What sorts
+    /// by a map is compiled for these alone: unsigned integers, `f16`, `f32` and `f64`.
+    #[doc(hidden)]
+    type Like: Sortable<Bits = Self::Bits, Like = Self::Like>;
+
     #[doc(hidden)]
     const KIND: Kind;
 
@@ -219,31 +224,32 @@ macro_rules! bits {
 bits!(u8, u16, u32, u64, u128);
 
 macro_rules! sortable {
-    ($($number:ty as $bits:ty: $kind:expr;)*) => {$(
+    ($($number:ty as $bits:ty, like $like:ty: $kind:expr;)*) => {$(
         impl sealed::Sealed for $number {}
 
         impl Sortable for $number {
             type Bits = $bits;
+            type Like = $like;
             const KIND: Kind = $kind;
         }
     )*};
 }
 
 sortable! {
-    u8 as u8: Kind::Unsigned;
-    u16 as u16: Kind::Unsigned;
-    u32 as u32: Kind::Unsigned;
-    u64 as u64: Kind::Unsigned;
-    u128 as u128: Kind::Unsigned;
-    i8 as u8: Kind::Signed;
-    i16 as u16: Kind::Signed;
-    i32 as u32: Kind::Signed;
-    i64 as u64: Kind::Signed;
-    i128 as u128: Kind::Signed;
-    f16 as u16: Kind::Float(10);
-    bf16 as u16: Kind::Float(7);
-    f32 as u32: Kind::Float(23);
-    f64 as u64: Kind::Float(52);
+    u8 as u8, like u8: Kind::Unsigned;
+    u16 as u16, like u16: Kind::Unsigned;
+    u32 as u32, like u32: Kind::Unsigned;
+    u64 as u64, like u64: Kind::Unsigned;
+    u128 as u128, like u128: Kind::Unsigned;
+    i8 as u8, like u8: Kind::Signed;
+    i16 as u16, like u16: Kind::Signed;
+    i32 as u32, like u32: Kind::Signed;
+    i64 as u64, like u64: Kind::Signed;
+    i128 as u128, like u128: Kind::Signed;
+    f16 as u16, like f16: Kind::Float(10);
+    bf16 as u16, like f16: Kind::Float(7);
+    f32 as u32, like f32: Kind::Float(23);
+    f64 as u64, like f64: Kind::Float(52);
 }
 
 /// Turns the bits of a number into its *rank*: an integer that grows as the order says. Numbers

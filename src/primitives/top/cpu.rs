@@ -3,16 +3,15 @@
 use super::{Candidate, Choice};
 use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
-use crate::primitives::sort::{Bits, KeyMap, Sortable, cpu::sort_pairs};
+use crate::cpu::threads;
+use crate::primitives::sort::{Bits, Order, Sortable, cpu::sort_pairs};
 use crate::source::Form;
 use crate::{Error, Result};
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 use std::ops::Range;
 
 /// A candidate: its rank, and where it stands. The lesser comes first, and no two are equal.
 pub(super) type Ranked<B> = (B, u64);
-
-type BitsOf<I> = <<I as Candidate>::Key as Sortable>::Bits;
 
 /// The items that a thread takes at a time, at least.
 const PART: usize = 1 << 15;
@@ -33,19 +32,25 @@ pub(super) unsafe fn best<I: Candidate, F: Form<Item = I>>(
     if choice.k == 0 {
         return Ok((values, places));
     }
-    let of_row = |row| {
-        let start = row * choice.columns;
-        // SAFETY: the caller's.
-        unsafe { best_of_row::<I, F>(arguments, start..start + choice.columns, choice.k, map) }
+    let ranked = |i: usize, origin: usize| {
+        // SAFETY: the place is one of a row's; the rest is the caller's.
+        let key = unsafe { F::get(arguments, i) }.key()?;
+        Some((map.rank(key), (i - origin) as u64))
     };
-    // Many rows are shared out whole. Where there are few, each is cut. To wake other threads takes
-    // longer than what one part takes.
-    let is_short = choice.rows * choice.columns <= PART;
-    let rows: Result<Vec<_>> = match choice.rows == 1 || is_short {
-        true => (0..choice.rows).map(of_row).collect(),
-        false => (0..choice.rows).into_par_iter().map(of_row).collect(),
+    let reading = Reading {
+        best: &|part: Range<usize>, origin: usize, best: &mut Best<_>| {
+            for item in part.filter_map(|i| ranked(i, origin)) {
+                if best.may_have(item.0) {
+                    best.push(item);
+                }
+            }
+        },
+        all: &|part: Range<usize>, origin: usize, all: &mut Vec<_>| {
+            all.extend(part.filter_map(|i| ranked(i, origin)));
+        },
     };
-    for (row, best) in rows?.into_iter().enumerate() {
+    let rows = best_of_rows(&reading, choice)?;
+    for (row, best) in rows.into_iter().enumerate() {
         let start = row * choice.columns;
         let value = |&(_, place): &Ranked<_>| {
             // SAFETY: the place is one of the row's; the rest is the caller's.
@@ -58,111 +63,88 @@ pub(super) unsafe fn best<I: Candidate, F: Form<Item = I>>(
     Ok((values, places))
 }
 
+/// How the items of a source are read: what is compiled for each form. Places count from an origin.
+struct Reading<'r, B> {
+    /// Takes in what may be one of the best of a part.
+    best: &'r Read<'r, Best<B>>,
+    /// Appends all of a part.
+    all: &'r Read<'r, Vec<Ranked<B>>>,
+}
+
+/// Adds the items of a part to what it is given.
+type Read<'r, To> = dyn Fn(Range<usize>, usize, &mut To) + Sync + 'r;
+
+/// The best of each row, in order, with places counted from its start.
+fn best_of_rows<B: Bits>(reading: &Reading<'_, B>, choice: Choice) -> Result<Vec<Vec<Ranked<B>>>> {
+    let of_row = |row| {
+        let start = row * choice.columns;
+        best_of_row(reading, start..start + choice.columns, choice.k)
+    };
+    // Many rows are shared out whole. Where there are few, each is cut. To wake other threads takes
+    // longer than what one part takes.
+    let is_short = choice.rows * choice.columns <= PART;
+    match choice.rows == 1 || is_short {
+        true => (0..choice.rows).map(of_row).collect(),
+        false => threads::try_map(choice.rows, &|| (), &|(), row| of_row(row)),
+    }
+}
+
 /// The first `k` of a range, in order, with places counted from its start.
-///
-/// # Safety
-///
-/// As for [`best`]; the range lies within the source.
-unsafe fn best_of_row<I: Candidate, F: Form<Item = I>>(
-    arguments: &F::Arguments,
+fn best_of_row<B: Bits>(
+    reading: &Reading<'_, B>,
     row: Range<usize>,
     k: usize,
-    map: KeyMap<BitsOf<I>>,
-) -> Result<Vec<Ranked<BitsOf<I>>>> {
+) -> Result<Vec<Ranked<B>>> {
     if k > row.len() / 8 {
-        // SAFETY: the caller's.
-        return unsafe { sorted_row::<I, F>(arguments, row, k, map) };
+        return sorted_row(reading, row, k);
     }
     // A part keeps up to 2k, so it has some times more items.
     let part = PART.max(8 * k);
-    let of_part = |start| {
-        let part = start..row.end.min(start + part);
-        // SAFETY: the caller's.
-        in_rust_mode(|| unsafe { best_of_part::<I, F>(arguments, part, row.start, k, map) })
+    let of_part = |number: usize| {
+        let start = row.start + number * part;
+        let range = start..row.end.min(start + part);
+        let mut best = Best::new(k, range.len())?;
+        (reading.best)(range, row.start, &mut best);
+        Ok(best)
     };
     let merge = |a: Result<Best<_>>, b: Result<Best<_>>| {
         let (mut a, b) = (a?, b?);
         a.take_in(b.kept)?;
         Ok(a)
     };
-    let best = match row.len() <= part {
-        true => Some(of_part(row.start)),
-        false => {
-            let starts = row.clone().into_par_iter().step_by(part);
-            starts.map(of_part).reduce_with(merge)
-        }
+    let Some(best) = threads::reduce(row.len().div_ceil(part), &of_part, &merge) else {
+        return Ok(Vec::new());
     };
-    let mut best = match best {
-        Some(best) => best?,
-        None => return Ok(Vec::new()),
-    };
+    let mut best = best?;
     best.cut();
     best.kept.par_sort_unstable();
     Ok(best.kept)
 }
 
 /// The first `k` of a range, by a sort of all: where they are many, that is faster.
-///
-/// # Safety
-///
-/// As for [`best_of_row`].
-unsafe fn sorted_row<I: Candidate, F: Form<Item = I>>(
-    arguments: &F::Arguments,
+fn sorted_row<B: Bits>(
+    reading: &Reading<'_, B>,
     row: Range<usize>,
     k: usize,
-    map: KeyMap<BitsOf<I>>,
-) -> Result<Vec<Ranked<BitsOf<I>>>> {
-    let of_part = |start: usize| {
-        let end = row.end.min(start + PART);
-        let mut kept = reserve(end - start)?;
-        let read = |i: usize| {
-            // SAFETY: the caller's.
-            let key = unsafe { F::get(arguments, i) }.key()?;
-            Some((key, (i - row.start) as u64))
-        };
-        in_rust_mode(|| kept.extend((start..end).filter_map(read)));
+) -> Result<Vec<Ranked<B>>> {
+    let of_part = |number: usize| {
+        let start = row.start + number * PART;
+        let range = start..row.end.min(start + PART);
+        let mut kept = reserve(range.len())?;
+        (reading.all)(range, row.start, &mut kept);
         Ok(kept)
     };
-    let parts: Vec<Vec<(I::Key, u64)>> = match row.len() <= PART {
-        true => vec![of_part(row.start)?],
-        false => {
-            let starts = row.clone().into_par_iter().step_by(PART);
-            starts.map(of_part).collect::<Result<_>>()?
-        }
-    };
+    let parts = threads::try_map(row.len().div_ceil(PART), &|| (), &|(), number| {
+        of_part(number)
+    })?;
     let len = parts.iter().map(Vec::len).sum();
-    let (mut keys, mut places) = (reserve(len)?, reserve(len)?);
-    for (key, place) in parts.into_iter().flatten() {
-        keys.push(key);
+    let (mut ranks, mut places) = (reserve(len)?, reserve(len)?);
+    for (rank, place) in parts.into_iter().flatten() {
+        ranks.push(rank);
         places.push(place);
     }
-    sort_pairs(&mut keys, &mut places, map)?;
-    let first = keys.into_iter().zip(places).take(k);
-    Ok(first.map(|(key, place)| (map.rank(key), place)).collect())
-}
-
-/// # Safety
-///
-/// As for [`best_of_row`].
-unsafe fn best_of_part<I: Candidate, F: Form<Item = I>>(
-    arguments: &F::Arguments,
-    part: Range<usize>,
-    origin: usize,
-    k: usize,
-    map: KeyMap<BitsOf<I>>,
-) -> Result<Best<BitsOf<I>>> {
-    let mut best = Best::new(k, part.len())?;
-    for i in part {
-        // SAFETY: the caller's.
-        let Some(key) = unsafe { F::get(arguments, i) }.key() else {
-            continue;
-        };
-        let rank = map.rank(key);
-        if best.may_have(rank) {
-            best.push((rank, (i - origin) as u64));
-        }
-    }
-    Ok(best)
+    sort_pairs(&mut ranks, &mut places, B::key_map(Order::ascending()))?;
+    Ok(ranks.into_iter().zip(places).take(k).collect())
 }
 
 /// The best so far, and up to as many more.

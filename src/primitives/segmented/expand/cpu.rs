@@ -1,11 +1,10 @@
 //! Expansion on the CPU: threads get stretches of items and segments together.
 
 use crate::Element;
-use crate::cpu::mode::in_rust_mode;
+use crate::cpu::threads::for_each_of_with;
 use crate::primitives::segmented::cpu::{Bounds, stretch_of};
 use crate::primitives::segmented::segments::Cut;
 use crate::source::Items;
-use rayon::prelude::*;
 use std::mem::MaybeUninit;
 
 /// Part of the items, and the number of segments that start before it.
@@ -43,11 +42,10 @@ pub(super) fn expand<T: Element, C: Cut>(
         });
         (first, position) = (end, to);
     }
-    stretches
-        .into_par_iter()
-        .for_each_init(Vec::new, |evaluated, stretch| {
-            in_rust_mode(|| fill(values, bounds, none, stretch, evaluated));
-        });
+    let work = |evaluated: &mut Vec<T>, stretch: Stretch<'_, T>| {
+        fill(values, bounds, none, stretch, evaluated);
+    };
+    for_each_of_with(&mut stretches.into_iter(), &Vec::new, &work);
 }
 
 fn fill<T: Element, C: Cut>(

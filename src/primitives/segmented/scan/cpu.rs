@@ -3,13 +3,12 @@
 
 use crate::cpu::counter::Counter;
 use crate::cpu::mode::in_rust_mode;
-use crate::cpu::short;
+use crate::cpu::{short, threads};
 use crate::primitives::scan::cpu::{self as scan, Output};
 use crate::primitives::segmented::cpu::{Bounds, LONG, stretch_of};
 use crate::primitives::segmented::segments::Cut;
 use crate::source::Items;
 use crate::{Element, Monoid, Prefixes};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Segments between two bounds, and where their results go.
@@ -19,13 +18,38 @@ struct Stretch<'a, T> {
     output: Output<'a, T>,
 }
 
+/// What is compiled for each operator.
+struct Scans<T: Element> {
+    /// See [`scan_short`].
+    short: ScanShort<T>,
+    /// See [`scan::scan`].
+    long: ScanLong<T>,
+}
+
+type ScanShort<T> = fn(&mut [T], usize, &[Range<usize>], Prefixes<T>);
+type ScanLong<T> = fn(&Items<'_, T>, Output<'_, T>, Prefixes<T>);
+
 /// Scans each segment of `input` into `output`, of the same length, and copies the items of none.
 /// In place, `input` is not looked at.
 pub(crate) fn scan<T: Element, Op: Monoid<T>, C: Cut>(
     input: &Items<'_, T>,
+    output: Output<'_, T>,
+    bounds: &Bounds<'_, C>,
+    prefixes: Prefixes<T>,
+) {
+    let scans = Scans {
+        short: scan_short::<T, Op>,
+        long: scan::scan::<T, Op>,
+    };
+    scan_with(input, output, bounds, prefixes, &scans);
+}
+
+fn scan_with<T: Element, C: Cut>(
+    input: &Items<'_, T>,
     mut output: Output<'_, T>,
     bounds: &Bounds<'_, C>,
     prefixes: Prefixes<T>,
+    scans: &Scans<T>,
 ) {
     let len = output.len();
     let all = len + bounds.count;
@@ -53,18 +77,17 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>, C: Cut>(
         });
         (segment, item) = (next, to);
     }
-    let work = |stretch| scan_stretch::<T, Op, C>(input, stretch, bounds, prefixes);
-    match stretches.len() {
-        1 => stretches.into_iter().for_each(work),
-        _ => stretches.into_par_iter().for_each(work),
-    }
+    threads::for_each_of(&mut stretches.into_iter(), &|stretch| {
+        scan_stretch(input, stretch, bounds, prefixes, scans);
+    });
 }
 
-fn scan_stretch<T: Element, Op: Monoid<T>, C: Cut>(
+fn scan_stretch<T: Element, C: Cut>(
     input: &Items<'_, T>,
     stretch: Stretch<'_, T>,
     bounds: &Bounds<'_, C>,
     prefixes: Prefixes<T>,
+    scans: &Scans<T>,
 ) {
     let Stretch {
         segments,
@@ -85,72 +108,65 @@ fn scan_stretch<T: Element, Op: Monoid<T>, C: Cut>(
             continue;
         }
         let before = first..segment.start;
-        scan_some::<T, Op>(
-            input,
-            output.take(before.len(), false),
-            before,
-            &some,
-            prefixes,
-        );
+        let room = output.take(before.len(), false);
+        scan_some(input, room, before, &some, prefixes, scans);
         some.clear();
         first = segment.end;
         let output = output.take(segment.len(), false);
-        scan_one::<T, Op>(input, output, segment, prefixes);
+        match output {
+            Output::InPlace(_) => (scans.long)(&Items::of_slice(&[]), output, prefixes),
+            _ => input.with_part(segment, |part| (scans.long)(part, output, prefixes)),
+        }
     }
-    scan_some::<T, Op>(input, output, first..items.end, &some, prefixes);
+    scan_some(input, output, first..items.end, &some, prefixes, scans);
 }
 
 /// Scans some segments that lie among these items.
-fn scan_some<T: Element, Op: Monoid<T>>(
+fn scan_some<T: Element>(
     input: &Items<'_, T>,
     output: Output<'_, T>,
     items: Range<usize>,
     segments: &[Range<usize>],
     prefixes: Prefixes<T>,
+    scans: &Scans<T>,
 ) {
     let data = match output {
         Output::InPlace(data) => data,
         into => input.with_part(items.clone(), |part| into.filled(part)),
     };
-    let place = |segment: &Range<usize>| segment.start - items.start..segment.end - items.start;
-    in_rust_mode(|| {
-        let init = prefixes.init.map(T::widen);
-        for segment in segments.iter().filter(|one| is_short::<T>(one)) {
-            let data = &mut data[place(segment)];
-            if prefixes.reverse {
-                data.reverse();
-            }
-            match Op::EXACT {
-                true => short::scan_exactly::<T, Op>(data, init, prefixes.kind),
-                false => {
-                    let mut counter = Counter::at(0);
-                    short::scan::<T, Op>(data, &mut counter, init, prefixes.kind);
-                }
-            }
-            if prefixes.reverse {
-                data.reverse();
+    in_rust_mode(|| (scans.short)(data, items.start, segments, prefixes));
+    for segment in segments.iter().filter(|one| !is_short::<T>(one)) {
+        let data = &mut data[segment.start - items.start..segment.end - items.start];
+        (scans.long)(&Items::of_slice(&[]), Output::InPlace(data), prefixes);
+    }
+}
+
+/// Scans the short ones of some segments, where they lie. The data start with item `first`.
+fn scan_short<T: Element, Op: Monoid<T>>(
+    data: &mut [T],
+    first: usize,
+    segments: &[Range<usize>],
+    prefixes: Prefixes<T>,
+) {
+    let init = prefixes.init.map(T::widen);
+    for segment in segments.iter().filter(|one| is_short::<T>(one)) {
+        let data = &mut data[segment.start - first..segment.end - first];
+        if prefixes.reverse {
+            data.reverse();
+        }
+        match Op::EXACT {
+            true => short::scan_exactly::<T, Op>(data, init, prefixes.kind),
+            false => {
+                let mut counter = Counter::at(0);
+                short::scan::<T, Op>(data, &mut counter, init, prefixes.kind);
             }
         }
-    });
-    for segment in segments.iter().filter(|one| !is_short::<T>(one)) {
-        let output = Output::InPlace(&mut data[place(segment)]);
-        scan::scan::<T, Op>(&Items::of_slice(&[]), output, prefixes);
+        if prefixes.reverse {
+            data.reverse();
+        }
     }
 }
 
 fn is_short<T: Element>(segment: &Range<usize>) -> bool {
     short::is_short::<T>(segment.len())
-}
-
-/// Scans one segment, by all threads.
-fn scan_one<T: Element, Op: Monoid<T>>(
-    input: &Items<'_, T>,
-    output: Output<'_, T>,
-    segment: Range<usize>,
-    prefixes: Prefixes<T>,
-) {
-    match output {
-        Output::InPlace(_) => scan::scan::<T, Op>(&Items::of_slice(&[]), output, prefixes),
-        _ => input.with_part(segment, |part| scan::scan::<T, Op>(part, output, prefixes)),
-    }
 }

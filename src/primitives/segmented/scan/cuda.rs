@@ -11,7 +11,7 @@ pub(super) use crate::primitives::segmented::cuda::Call;
 use crate::primitives::segmented::cuda::MOST_ITEMS;
 use crate::primitives::segmented::kernel::{self, SegmentedPolicy, SegmentedScanArguments};
 use crate::primitives::segmented::segments::{Cut, OffsetsOf, Segments};
-use crate::render::Named;
+use crate::render::{Function, Named};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -144,25 +144,6 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         prefixes: Prefixes<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
-        if len == 0 {
-            return Ok(());
-        }
-        let arguments = SegmentedScanArguments {
-            source: call.source,
-            segments: call.segments,
-            out: call.out,
-            workspace: workspace.arguments(stream, self.workspace_bytes(len))?,
-            init: prefixes.init.unwrap_or_else(self.identity).widen(),
-            seeded: u32::from(prefixes.init.is_some()),
-            inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
-        };
-        let blocks = blocks(self.policy.tiles(len, call.count), len as u64)?;
-        let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
-        let function = &kernel::SegmentedScan::<T, Op, F, C>::SCAN;
         let mut kernels = &self.kernels;
         let reversed;
         if prefixes.reverse {
@@ -170,8 +151,65 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
             reversed = Loaded::get(&kernel, &self.context)?;
             kernels = &reversed;
         }
-        // SAFETY: the caller's; the workspace has room for what the kernel keeps.
-        unsafe { launch(kernels, stream, function, grid, arguments) }
+        let bytes = self.workspace_bytes(call.len);
+        let init = prefixes.init.unwrap_or_else(self.identity).widen();
+        let form = Asked {
+            init,
+            seeded: u32::from(prefixes.init.is_some()),
+            inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
+        };
+        let kernels = (&**kernels, self.policy);
+        // SAFETY: the caller's; these are the kernels of the types.
+        unsafe { run_kernel(kernels, stream, call, form, (workspace, bytes)) }
+    }
+}
+
+/// Which prefixes a kernel gives.
+struct Asked<A> {
+    init: A,
+    seeded: u32,
+    inclusive: u32,
+}
+
+/// Compiled for the layouts of arguments, whatever the operator.
+///
+/// # Safety
+///
+/// As of [`SegmentedScan::run`]. The kernel takes these arguments.
+unsafe fn run_kernel<S: Copy, G: Copy, A: Copy>(
+    (kernels, policy): (&Loaded, SegmentedPolicy),
+    stream: &CudaStream,
+    call: Call<S, G>,
+    form: Asked<A>,
+    (workspace, bytes): (&mut Workspace, usize),
+) -> Result<()> {
+    let (len, most) = (call.len, MOST_ITEMS);
+    if len as u64 > most {
+        return Err(Error::Items { items: len, most });
+    }
+    if len == 0 {
+        return Ok(());
+    }
+    let arguments = SegmentedScanArguments {
+        source: call.source,
+        segments: call.segments,
+        out: call.out,
+        workspace: workspace.arguments(stream, bytes)?,
+        init: form.init,
+        seeded: form.seeded,
+        inclusive: form.inclusive,
+    };
+    let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
+    let grid = Grid::new(blocks, 32 * policy.warps, 0);
+    // SAFETY: the caller's; the workspace has room for what the kernel keeps.
+    unsafe {
+        launch(
+            kernels,
+            stream,
+            &Function::new(kernel::SCAN),
+            grid,
+            arguments,
+        )
     }
 }
 
