@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Operator};
+use crate::text::Values;
 use clap::ValueEnum;
 
 /// What a command with these options offers where a result is out of range.
@@ -82,6 +83,15 @@ impl Accumulation {
             format_args!("{what} is out of the range of {}", self.dtype),
             self.remedy,
         )
+    }
+
+    /// Results that are integers of 64 bits.
+    pub(crate) fn values(self, results: impl IntoIterator<Item = i128>) -> Values {
+        let results = results.into_iter();
+        match self.dtype {
+            DType::I64 => Values::from(results.map(|result| result as i64).collect::<Vec<_>>()),
+            _ => Values::from(results.map(|result| result as u64).collect::<Vec<_>>()),
+        }
     }
 
     /// Whether an integer is in the range of the results.

@@ -102,7 +102,7 @@ impl Bound {
     /// A number of a file.
     pub(crate) fn of<T: Number>(value: T) -> Bound {
         match T::DTYPE.is_float() {
-            true => Bound::from(value.cast::<f64>()),
+            true => Bound::from(value.to_float()),
             false => Bound::from(value.to_integer()),
         }
     }

@@ -4,7 +4,7 @@ use crate::args::{Format, InputArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
 use crate::npy::Times;
-use crate::number::{DType, with_number};
+use crate::number::DType;
 use crate::numbers::{Numbers, tell_of_rounding};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
 use crate::text::{Gaps, Table, Values, Words};
@@ -247,24 +247,21 @@ impl Columns {
 
     fn read(&mut self, dtypes: &[DType]) -> Result<Piece<Vec<Values>>> {
         match &mut self.source {
-            Source::Numbers(numbers) => with_number!(dtypes[0], A => {
-                let piece = numbers.read::<A>()?;
+            Source::Numbers(numbers) => {
+                let piece = numbers.read(dtypes[0])?;
                 Ok(Piece {
-                    values: vec![Values::from(piece.values)],
+                    values: vec![piece.values],
                     absent: piece.absent,
                     missing: piece.missing,
                     last: piece.last,
                 })
-            }),
+            }
             Source::Table(table) => {
                 let values = table.read(PIECE)?;
                 let values = values.into_iter().zip(dtypes);
                 let cast = |(values, dtype): (Values, &DType)| {
                     if !values.dtype().is_float() && dtype.is_float() {
-                        with_number!(values.dtype(), T => {
-                            let integers = values.clone().into_vec::<T>();
-                            tell_of_rounding(&self.name, &integers, *dtype);
-                        });
+                        tell_of_rounding(&self.name, (values.dtype(), values.bytes()), *dtype);
                     }
                     values.cast(*dtype)
                 };

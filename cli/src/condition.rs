@@ -4,55 +4,44 @@ use crate::args::Condition;
 use crate::bound::{Bound, bad_bound};
 use crate::failure::Result;
 use crate::number::{BadNumber, Number};
-use warpfold::{Buffer, Device, Element, Scalar, constant, function, map, zip3};
+use std::cmp::Ordering;
+use warpfold::codegen::kernels::Bits;
+use warpfold::{Device, Function, Order, Scalar, flagged_with, function, map_with};
 
-/// Keeps the numbers from `low` to `high`. A NaN is not among them.
-#[function]
-pub(crate) fn within<T: Scalar>(x: T, low: T, high: T) -> (T, bool) {
-    (x, low <= x && x <= high)
+/// Declares, for unsigned integers of a width, whether the number that has these bits is kept:
+/// whether its rank lies in a stretch of the ring of all ranks. Ranks grow as numbers do, and those
+/// of NaN lie beyond the infinities.
+macro_rules! widths {
+    ($($kept:ident: $bits:ident as $signed:ident;)*) => {$(
+        #[function]
+        pub(crate) fn $kept(x: $bits, by: [$bits; 5]) -> bool {
+            let bits = if x == by[0] { 0 } else { x };
+            let negative = (bits as $signed >> ($bits::BITS - 1)) as $bits;
+            let rank = bits ^ (negative & by[1] | by[2]);
+            rank.wrapping_sub(by[3]) <= by[4]
+        }
+
+        impl Width for $bits {
+            type Kept = $kept;
+        }
+    )*};
 }
 
-/// Keeps all other numbers, NaN too.
-#[function]
-pub(crate) fn outside<T: Scalar>(x: T, low: T, high: T) -> (T, bool) {
-    (x, !(low <= x && x <= high))
+/// The bits of numbers. What keeps numbers is compiled for each width alone.
+pub(crate) trait Width: Bits {
+    type Kept: Function<Input = (Self, [Self; 5]), Output = bool>;
 }
 
-/// The same for halves, which are compared as `f32`. That is exact.
-pub(crate) mod f16 {
-    use warpfold::function;
-    use warpfold::half::f16;
-
-    #[function]
-    pub(crate) fn within(x: f16, low: f32, high: f32) -> (f16, bool) {
-        (x, low <= f32::from(x) && f32::from(x) <= high)
-    }
-
-    #[function]
-    pub(crate) fn outside(x: f16, low: f32, high: f32) -> (f16, bool) {
-        (x, !(low <= f32::from(x) && f32::from(x) <= high))
-    }
-}
-
-/// The same for bfloat16.
-pub(crate) mod bf16 {
-    use warpfold::function;
-    use warpfold::half::bf16;
-
-    #[function]
-    pub(crate) fn within(x: bf16, low: f32, high: f32) -> (bf16, bool) {
-        (x, low <= f32::from(x) && f32::from(x) <= high)
-    }
-
-    #[function]
-    pub(crate) fn outside(x: bf16, low: f32, high: f32) -> (bf16, bool) {
-        (x, !(low <= f32::from(x) && f32::from(x) <= high))
-    }
+widths! {
+    kept_u8: u8 as i8;
+    kept_u16: u16 as i16;
+    kept_u32: u32 as i32;
+    kept_u64: u64 as i64;
 }
 
 /// A condition for numbers of type `T`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Kept<T: Number> {
+pub(crate) struct Interval<T: Number> {
     /// The least number of the interval.
     low: T::Bound,
     /// The greatest.
@@ -72,14 +61,14 @@ enum Place<B> {
 
 impl Condition {
     /// The condition in the elements' own type.
-    pub(crate) fn parse<T: Number>(&self) -> Result<Kept<T>> {
+    pub(crate) fn parse<T: Number>(&self) -> Result<Interval<T>> {
         let (least, greatest) = (T::Bound::LEAST, T::Bound::GREATEST);
         if !T::DTYPE.is_float() {
             // An integer is never NaN.
             let (nothing, everything) = ((greatest, least), (least, greatest));
             if self.nan || self.not_nan {
                 let (low, high) = if self.nan { nothing } else { everything };
-                return Ok(Kept {
+                return Ok(Interval {
                     low,
                     high,
                     outside: false,
@@ -88,7 +77,7 @@ impl Condition {
             let ends = (least.to_integer(), greatest.to_integer());
             let (interval, outside) = self.integers(ends)?;
             let (low, high) = interval.unwrap_or((ends.1, ends.0));
-            return Ok(Kept {
+            return Ok(Interval {
                 low: T::Bound::from_integer(low),
                 high: T::Bound::from_integer(high),
                 outside,
@@ -120,7 +109,7 @@ impl Condition {
         // Nothing is at least the greatest number and at most the least.
         let nothing = (greatest, least);
         let (low, high) = low.zip(high).unwrap_or(nothing);
-        let mut kept = Kept {
+        let mut kept = Interval {
             low,
             high,
             outside: self.nan,
@@ -180,60 +169,62 @@ impl Condition {
     }
 }
 
-/// The flag beside a number.
-#[function]
-pub(crate) fn flag<T: Element>(_x: T, flag: bool) -> bool {
-    flag
+/// What is kept of the numbers of a type, as bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kept<B> {
+    Nothing,
+    /// What counts as 0 beside 0, and how bits become ranks; the first rank, and how many follow.
+    Ranks([B; 5]),
 }
 
-/// Evaluates an expression with the source of the pairs of a number and whether it is kept.
-macro_rules! with_flags {
-    ($kept:expr, $values:expr, $flagged:ident => $result:expr) => {{
-        let (kept, values) = ($kept, $values);
-        let len = values.len();
-        let (low, high) = (constant(kept.low, len), constant(kept.high, len));
-        let source = zip3(values, low, high);
-        if kept.outside {
-            let $flagged = map::<T::Outside, _>(source);
-            $result
-        } else {
-            let $flagged = map::<T::Within, _>(source);
-            $result
+impl<T: Number> Interval<T> {
+    /// The same by ranks.
+    pub(crate) fn ranks(self) -> Kept<T::Bits> {
+        let map = T::key_map(Order::ascending());
+        let all = T::Bits::of_wide(u128::MAX).wide();
+        // Of halves the bounds may lie between two.
+        let (low, high) = (T::narrow(self.low), T::narrow(self.high));
+        let first = map.rank(low).wide() + u128::from(low.widen() < self.low);
+        let end = map.rank(high).wide() + 1 - u128::from(high.widen() > self.high);
+        let rises = self.low.partial_cmp(&self.high);
+        let is_nothing = rises.is_none_or(Ordering::is_gt) || end <= first;
+        let (first, count) = match (is_nothing, self.outside) {
+            (true, false) => return Kept::Nothing,
+            (true, true) => (0, all + 1),
+            (false, false) => (first, end - first),
+            (false, true) => (end, all + 1 - (end - first)),
+        };
+        if count == 0 {
+            return Kept::Nothing;
         }
-    }};
-}
-
-impl<T: Number> Kept<T> {
-    /// What is NaN.
-    pub(crate) fn nan() -> Kept<T> {
-        Kept {
-            low: T::Bound::LEAST,
-            high: T::Bound::GREATEST,
-            outside: true,
-        }
+        let sign = all ^ all >> 1;
+        let (zero, float, flip) = match (T::DTYPE.is_float(), T::DTYPE.is_signed()) {
+            (true, _) => (sign, all, sign),
+            (false, true) => (0, 0, sign),
+            (false, false) => (0, 0, 0),
+        };
+        Kept::Ranks([zero, float, flip, first & all, count - 1].map(T::Bits::of_wide))
     }
+}
 
+impl<B: Width> Kept<B> {
     /// The numbers that are kept.
-    pub(crate) fn select(self, device: &Device, values: Vec<T>) -> Result<Vec<T>> {
-        let values = &device.upload_vec(values)?;
-        let kept = with_flags!(self, values, flagged => device.select_flagged::<T>(flagged))?;
+    pub(crate) fn select(self, device: &Device, values: Vec<B>) -> Result<Vec<B>> {
+        let Kept::Ranks(by) = self else {
+            return Ok(Vec::new());
+        };
+        let values = device.upload_vec(values)?;
+        let kept = device.select_flagged(flagged_with::<B::Kept, _, _>(&values, by))?;
         Ok(kept.into_vec()?)
     }
 
     /// Their positions.
-    pub(crate) fn positions(self, device: &Device, values: Vec<T>) -> Result<Vec<u64>> {
-        let values = &device.upload_vec(values)?;
-        let positions = with_flags!(self, values, flagged => {
-            device.positions(map::<flag<T>, _>(flagged))
-        })?;
+    pub(crate) fn positions(self, device: &Device, values: Vec<B>) -> Result<Vec<u64>> {
+        let Kept::Ranks(by) = self else {
+            return Ok(Vec::new());
+        };
+        let values = device.upload_vec(values)?;
+        let positions = device.positions(map_with::<B::Kept, _, _>(&values, by))?;
         Ok(positions.into_vec()?)
-    }
-
-    /// Their number.
-    pub(crate) fn count(self, device: &Device, values: &Buffer<T>) -> Result<usize> {
-        let count = with_flags!(self, values, flagged => {
-            device.count(map::<flag<T>, _>(flagged))
-        });
-        Ok(count?)
     }
 }

@@ -3,7 +3,8 @@
 use crate::failure::Result;
 use crate::input::SharedFile;
 use crate::number::{Number, with_number};
-use warpfold::{Buffer, Device, Element, Reducer, bytemuck, function, map, monoid};
+use crate::text::Values;
+use warpfold::{Device, Element, Reducer, bytemuck, function, map, monoid};
 
 /// An integer of 128 bits, in two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -53,19 +54,22 @@ fn signed(x: i64) -> Wide {
 }
 
 /// The sum of integers of 64 bits.
-pub(crate) fn sum<C: Number>(device: &Device, values: Vec<C>) -> Result<i128> {
+pub(crate) fn sum(device: &Device, values: Values) -> Result<i128> {
     // A core adds up 128 bits as fast as memory brings the numbers.
     if device.is_cpu() {
-        return Ok(values.iter().map(|value| value.to_integer()).sum());
+        return Ok(values.sum());
     }
-    let Wide { low, high } = if C::DTYPE.is_signed() {
-        let values: Buffer<i64> = device.upload(bytemuck::cast_slice(&values))?;
-        device.reduce::<Wide, Total>(map::<signed, _>(&values))?
-    } else {
-        let values: Buffer<u64> = device.upload(bytemuck::cast_slice(&values))?;
-        device.reduce::<Wide, Total>(map::<unsigned, _>(&values))?
+    let sum = match values {
+        Values::I64(values) => {
+            let values = device.upload_vec(values)?;
+            device.reduce::<Wide, Total>(map::<signed, _>(&values))?
+        }
+        values => {
+            let values = device.upload_vec(values.into_vec::<u64>())?;
+            device.reduce::<Wide, Total>(map::<unsigned, _>(&values))?
+        }
     };
-    Ok(Wide { low, high }.into())
+    Ok(sum.into())
 }
 
 /// The sum of the integers in a file, by all threads.
@@ -76,11 +80,14 @@ pub(crate) fn sum_of_file(file: &SharedFile) -> Result<i128> {
     sum.push_read(file.count.div_ceil(RUN), |first, sums| {
         let (mut sums, start) = (sums.iter_mut(), first * RUN);
         let count = (sums.len() * RUN).min(file.count - start);
-        with_number!(file.dtype, T => file.blocks::<T>(start, count, |block| {
-            for (run, sum) in block.chunks(RUN).zip(&mut sums) {
-                *sum = run.iter().map(|number| number.to_integer()).sum::<i128>().into();
-            }
-        }))
+        file.blocks(start, count, &mut |block| {
+            with_number!(file.dtype, T => {
+                let numbers: &[T] = bytemuck::cast_slice(block);
+                for (run, sum) in numbers.chunks(RUN).zip(&mut sums) {
+                    *sum = run.iter().map(|number| number.to_integer()).sum::<i128>().into();
+                }
+            });
+        })
     })?;
     Ok(sum.value().into())
 }
@@ -88,8 +95,8 @@ pub(crate) fn sum_of_file(file: &SharedFile) -> Result<i128> {
 /// The product, on the host: of all but ones, some dozens are out of every range. What is out of
 /// that of `i128` becomes one of its ends, and stays out of the range of 64 bits, unless a factor
 /// is 0.
-pub(crate) fn product<C: Number>(values: &[C]) -> i128 {
-    let factors = values.iter().map(|value| value.to_integer());
+pub(crate) fn product(values: &Values) -> i128 {
+    let factors = (0..values.len()).map(|row| values.integer(row));
     factors.fold(1, i128::saturating_mul)
 }
 
@@ -154,9 +161,10 @@ mod tests {
 
     #[test]
     fn products_neither_wrap_nor_lose_a_zero() {
-        assert_eq!(product(&[1_i64 << 62, 2, -1]), i128::from(i64::MIN));
-        assert_eq!(product(&[u64::MAX; 9]), i128::MAX);
-        assert_eq!(product(&[i64::MIN, i64::MIN, i64::MIN, 0, 5]), 0);
-        assert_eq!(product::<i64>(&[]), 1);
+        let signed = |values: &[i64]| product(&Values::from(values.to_vec()));
+        assert_eq!(signed(&[1 << 62, 2, -1]), i128::from(i64::MIN));
+        assert_eq!(product(&Values::from(vec![u64::MAX; 9])), i128::MAX);
+        assert_eq!(signed(&[i64::MIN, i64::MIN, i64::MIN, 0, 5]), 0);
+        assert_eq!(signed(&[]), 1);
     }
 }

@@ -27,8 +27,8 @@ fn read<T: Number>(bytes: &[u8], format: Format, options: &InputArguments) -> Op
     let mut numbers = Numbers::of(input, format, options).ok()?;
     let mut all = Vec::new();
     loop {
-        let piece = numbers.read::<T>().ok()?;
-        all.extend_from_slice(&piece.values);
+        let piece = numbers.read(T::DTYPE).ok()?;
+        all.extend(piece.values.into_vec::<T>());
         if piece.last {
             return Some(all);
         }

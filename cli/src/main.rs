@@ -9,6 +9,7 @@ compile_error!("raw and .npy data are read and written in the machine's own orde
 mod accumulate;
 mod args;
 mod bound;
+mod cast;
 mod columns;
 mod commands;
 mod condition;

@@ -6,7 +6,8 @@
 use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
 use crate::logger;
-use crate::number::{DType, Number};
+use crate::number::DType;
+use crate::text::Values;
 use clap::ValueEnum;
 use header::{Description, Dictionary};
 use std::fmt;
@@ -281,9 +282,10 @@ impl Elements {
     }
 
     /// Reads up to so many numbers. Fewer are the last.
-    pub(crate) fn read<T: Number>(&mut self, count: usize) -> Result<Vec<T>> {
-        let mut values = vec![T::zeroed(); count.min(self.left)];
-        let bytes = bytemuck::cast_slice_mut::<T, u8>(&mut values);
+    pub(crate) fn read(&mut self, count: usize) -> Result<Values> {
+        let dtype = self.header.dtype;
+        let mut values = Values::zeros(dtype, count.min(self.left));
+        let bytes = values.bytes_mut();
         let filled = self.input.fill(bytes)?;
         if filled < bytes.len() {
             let available = self.input.position() - self.start;
@@ -291,7 +293,7 @@ impl Elements {
         }
         if self.header.big_endian {
             bytes
-                .chunks_exact_mut(size_of::<T>())
+                .chunks_exact_mut(dtype.size())
                 .for_each(<[u8]>::reverse);
         }
         if self.header.truth {
@@ -300,7 +302,7 @@ impl Elements {
                 .for_each(|byte| *byte = u8::from(*byte != 0));
         }
         if self.header.times.is_some() {
-            self.refuse_nat(bytemuck::cast_slice(&values))?;
+            self.refuse_nat(bytemuck::cast_slice(values.bytes()))?;
         }
         self.left -= values.len();
         if let Some(times) = self.header.times.as_ref().filter(|_| self.left == 0) {

@@ -1,12 +1,13 @@
 //! The element types and operators, and the way from their names to generic code.
 
-use crate::condition;
+use crate::condition::Width;
 use crate::failure::{Failure, Result};
+use crate::text::Values;
 use crate::value::Value;
 use clap::ValueEnum;
 use std::fmt;
 use warpfold::half::{bf16, f16};
-use warpfold::{Bins, Element, Function, Monoid, Scalar, ops, statistics};
+use warpfold::{Bins, Element, Monoid, Scalar, Sortable, bytemuck, ops, statistics};
 
 /// The name of an element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,13 +68,12 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
-/// The same, where the name stands for the type that folds run in. It holds the elements, and its
-/// results are cut or rounded to theirs when they are written: sums and products modulo 2^64 are
-/// also right modulo less, and halves are folded as `f32` anyway.
-macro_rules! with_folded {
+/// The same, where the name stands for the type that numbers are counted in, which holds them.
+macro_rules! with_bound {
     ($dtype:expr, $T:ident => $body:expr) => {
-        $crate::number::with_folded!(@arms $dtype, $T => $body,
-            U8 | U16 | U32 | U64 u64, I8 | I16 | I32 | I64 i64, F16 | Bf16 | F32 f32, F64 f64)
+        $crate::number::with_bound!(@arms $dtype, $T => $body,
+            U8 u8, I8 | U16 | I16 | I32 i32, U32 | I64 i64, U64 u64,
+            F16 | Bf16 | F32 f32, F64 f64)
     };
     (@arms $dtype:expr, $T:ident => $body:expr, $($($name:ident)|+ $number:ty),*) => {
         match $dtype {
@@ -82,17 +82,6 @@ macro_rules! with_folded {
                 $body
             })*
         }
-    };
-}
-pub(crate) use with_folded;
-
-/// The same, where the name stands for the type that numbers are compared and counted in: their
-/// own, or the `f32` that a half is.
-macro_rules! with_bound {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        $crate::number::with_folded!(@arms $dtype, $T => $body,
-            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
-            F16 | Bf16 | F32 f32, F64 f64)
     };
 }
 pub(crate) use with_bound;
@@ -205,6 +194,47 @@ pub(crate) trait Work<T: Element> {
     fn run<Op: Monoid<T>>(self) -> Result<Self::Output>;
 }
 
+/// Work that is generic over the operator and the type that folds run in.
+pub(crate) trait FoldWork {
+    type Output;
+
+    fn run<C: Number, Op: Monoid<C>>(self) -> Result<Self::Output>;
+}
+
+/// Does `work` with the operator that `op` names, in a type that holds the elements. Its results
+/// are cut or rounded to theirs when they are written: sums and products modulo 2^64 are also right
+/// modulo less, with a sign as without, and halves are folded as `f32` anyway.
+pub(crate) fn with_fold<W: FoldWork>(op: Operator, dtype: DType, work: W) -> Result<W::Output> {
+    let is_signed = dtype.is_signed();
+    match dtype {
+        DType::F64 => match op {
+            Operator::Add => work.run::<f64, ops::Add>(),
+            Operator::Mul => work.run::<f64, ops::Mul>(),
+            Operator::Min => work.run::<f64, ops::Min>(),
+            Operator::Max => work.run::<f64, ops::Max>(),
+            Operator::BitAnd | Operator::BitOr | Operator::BitXor => Err(op.undefined_on(dtype)),
+        },
+        DType::F16 | DType::Bf16 | DType::F32 => match op {
+            Operator::Add => work.run::<f32, ops::Add>(),
+            Operator::Mul => work.run::<f32, ops::Mul>(),
+            Operator::Min => work.run::<f32, ops::Min>(),
+            Operator::Max => work.run::<f32, ops::Max>(),
+            Operator::BitAnd | Operator::BitOr | Operator::BitXor => Err(op.undefined_on(dtype)),
+        },
+        _ => match op {
+            Operator::Add => work.run::<u64, ops::Add>(),
+            Operator::Mul => work.run::<u64, ops::Mul>(),
+            Operator::Min if is_signed => work.run::<i64, ops::Min>(),
+            Operator::Max if is_signed => work.run::<i64, ops::Max>(),
+            Operator::Min => work.run::<u64, ops::Min>(),
+            Operator::Max => work.run::<u64, ops::Max>(),
+            Operator::BitAnd => work.run::<u64, ops::BitAnd>(),
+            Operator::BitOr => work.run::<u64, ops::BitOr>(),
+            Operator::BitXor => work.run::<u64, ops::BitXor>(),
+        },
+    }
+}
+
 /// Why a text is not a number of some type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadNumber {
@@ -251,16 +281,14 @@ impl BadNumber {
 pub(crate) const TO_F64: &str = "give --dtype f64, which rounds integers beyond 2^53";
 
 /// An element type of the command line.
-pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound> {
+pub(crate) trait Number:
+    statistics::Number + Element<Accumulator = Self::Bound> + Sortable<Bits: Width>
+{
     const DTYPE: DType;
 
     /// What the bounds of a selection are, and what is counted: the type itself, or the `f32` that
     /// a half is.
     type Bound: Scalar + warpfold::Binned + Number<Bound = Self::Bound>;
-
-    /// The functions of `condition.rs` for the type.
-    type Within: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
-    type Outside: Function<Input = (Self, Self::Bound, Self::Bound), Output = (Self, bool)>;
 
     /// The least bound above another.
     fn next_above(bound: Self::Bound) -> Option<Self::Bound>;
@@ -276,8 +304,22 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     fn parse(token: &[u8]) -> Result<Self, BadNumber>;
 
-    /// The number in another type, as Rust's `as` has it.
-    fn cast<A: Number>(self) -> A;
+    /// The numbers of this type.
+    fn of_values(values: Values) -> Vec<Self>;
+
+    fn to_values(numbers: Vec<Self>) -> Values;
+
+    /// The bits of numbers, in their place.
+    fn to_bits_of(numbers: Vec<Self>) -> Vec<Self::Bits> {
+        bytemuck::allocation::cast_vec(numbers)
+    }
+
+    fn of_bits(bits: Vec<Self::Bits>) -> Vec<Self> {
+        bytemuck::allocation::cast_vec(bits)
+    }
+
+    /// The number as a double, rounded if it is an integer beyond 2^53.
+    fn to_float(self) -> f64;
 
     /// The value of an integer.
     fn to_integer(self) -> i128;
@@ -299,9 +341,6 @@ pub(crate) trait Number: statistics::Number + Element<Accumulator = Self::Bound>
 
     /// Does `work` with the operator that `op` names.
     fn with_operator<W: Work<Self>>(op: Operator, work: W) -> Result<W::Output>;
-
-    /// Does `work` with the minimum or the maximum: then it is compiled for these two only.
-    fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output>;
 }
 
 /// An end of a range of numbers.
@@ -311,14 +350,28 @@ pub(crate) enum End {
     Greatest,
 }
 
+/// The way from numbers whose type is known at run time, and back.
+macro_rules! of_values {
+    ($name:ident) => {
+        fn of_values(values: Values) -> Vec<Self> {
+            match values {
+                Values::$name(numbers) => numbers,
+                others => unreachable!("{} are cast before", others.dtype()),
+            }
+        }
+
+        fn to_values(numbers: Vec<Self>) -> Values {
+            Values::$name(numbers)
+        }
+    };
+}
+
 macro_rules! integers {
     ($($name:ident $number:ty),*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
             type Bound = Self;
-            type Within = condition::within<Self>;
-            type Outside = condition::outside<Self>;
 
             fn next_above(bound: Self) -> Option<Self> {
                 bound.checked_add(1)
@@ -345,13 +398,11 @@ macro_rules! integers {
                 }
             }
 
+            of_values!($name);
+
             #[inline]
-            fn cast<A: Number>(self) -> A {
-                if A::DTYPE.is_float() {
-                    A::from_float(self as f64)
-                } else {
-                    A::from_integer(self as i128)
-                }
+            fn to_float(self) -> f64 {
+                self as f64
             }
 
             #[inline]
@@ -397,13 +448,6 @@ macro_rules! integers {
                     Operator::BitXor => work.run::<ops::BitXor>(),
                 }
             }
-
-            fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output> {
-                match end {
-                    End::Least => work.run::<ops::Min>(),
-                    End::Greatest => work.run::<ops::Max>(),
-                }
-            }
         }
     )*};
 }
@@ -412,15 +456,13 @@ integers!(U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64);
 
 macro_rules! floats {
     ($(
-        $name:ident $number:ty, $bound:ty, $within:ty, $outside:ty,
+        $name:ident $number:ty, $bound:ty,
         $parse:expr, $widen:expr, $narrow:expr
     );*) => {$(
         impl Number for $number {
             const DTYPE: DType = DType::$name;
 
             type Bound = $bound;
-            type Within = $within;
-            type Outside = $outside;
 
             // What lies between a half and the next one is no half, and changes nothing. A NaN
             // stays one, and nothing is greater or less.
@@ -450,9 +492,11 @@ macro_rules! floats {
                 Ok(value)
             }
 
+            of_values!($name);
+
             #[inline]
-            fn cast<A: Number>(self) -> A {
-                A::from_float($widen(self).into())
+            fn to_float(self) -> f64 {
+                $widen(self).into()
             }
 
             fn to_integer(self) -> i128 {
@@ -493,27 +537,20 @@ macro_rules! floats {
                     }
                 }
             }
-
-            fn with_extreme<W: Work<Self>>(end: End, work: W) -> Result<W::Output> {
-                match end {
-                    End::Least => work.run::<ops::Min>(),
-                    End::Greatest => work.run::<ops::Max>(),
-                }
-            }
         }
     )*};
 }
 
 floats!(
-    F16 f16, f32, condition::f16::within, condition::f16::outside,
+    F16 f16, f32,
         |text: &str| text.parse().map(|v| f16::from_f32(to_odd_f32(v))),
         f16::to_f32, |v| f16::from_f32(to_odd_f32(v));
-    Bf16 bf16, f32, condition::bf16::within, condition::bf16::outside,
+    Bf16 bf16, f32,
         |text: &str| text.parse().map(|v| bf16::from_f32(to_odd_f32(v))),
         bf16::to_f32, |v| bf16::from_f32(to_odd_f32(v));
-    F32 f32, f32, condition::within<f32>, condition::outside<f32>, str::parse,
+    F32 f32, f32, str::parse,
         std::convert::identity, |v: f64| v as f32;
-    F64 f64, f64, condition::within<f64>, condition::outside<f64>, str::parse,
+    F64 f64, f64, str::parse,
         std::convert::identity, std::convert::identity
 );
 

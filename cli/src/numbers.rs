@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, SharedFile};
 use crate::logger;
 use crate::npy::{self, Times};
-use crate::number::{DType, Number, with_number};
+use crate::number::{DType, with_number};
 use crate::pieces::{PIECE, Piece, Pieces, read_ahead};
 use crate::raw;
 use crate::text::{Table, Text, Values};
@@ -121,26 +121,29 @@ impl Numbers {
     }
 
     /// Reads the next piece, as numbers of some type.
-    pub(crate) fn read<A: Number>(&mut self) -> Result<Piece<Vec<A>>> {
-        with_number!(self.dtype, T => {
-            let whole = |values: Vec<T>| (values.len() < PIECE, values);
-            let (mut absent, mut missing) = (vec![Vec::new()], vec![0]);
-            let (last, values) = match &mut self.source {
-                Source::Npy(elements) => whole(elements.read(PIECE)?),
-                Source::Raw(input) => whole(raw::read(input, PIECE)?),
-                Source::Text(text) => {
-                    let values = text.read(PIECE)?;
-                    (absent, missing) = (vec![text.take_absent()], vec![text.missing()]);
-                    (text.ended(), values)
-                }
-                Source::Column(table) => {
-                    let values = table.read(PIECE)?.pop();
-                    (absent, missing) = (table.take_absent(), vec![table.missing(0)]);
-                    (table.ended(), values.map_or_else(Vec::new, Values::into_vec))
-                }
-            };
-            tell_of_rounding(&self.name, &values, A::DTYPE);
-            Ok(Piece { values: cast_all(values), absent, missing, last })
+    pub(crate) fn read(&mut self, dtype: DType) -> Result<Piece<Values>> {
+        let whole = |values: Values| (values.len() < PIECE, values);
+        let (mut absent, mut missing) = (vec![Vec::new()], vec![0]);
+        let (last, values) = match &mut self.source {
+            Source::Npy(elements) => whole(elements.read(PIECE)?),
+            Source::Raw(input) => whole(raw::read(input, self.dtype, PIECE)?),
+            Source::Text(text) => {
+                let values = with_number!(self.dtype, T => Values::from(text.read::<T>(PIECE)?));
+                (absent, missing) = (vec![text.take_absent()], vec![text.missing()]);
+                (text.ended(), values)
+            }
+            Source::Column(table) => {
+                let values = table.read(PIECE)?.pop();
+                (absent, missing) = (table.take_absent(), vec![table.missing(0)]);
+                (table.ended(), values.unwrap_or(Values::of(self.dtype)))
+            }
+        };
+        tell_of_rounding(&self.name, (values.dtype(), values.bytes()), dtype);
+        Ok(Piece {
+            values: values.cast(dtype),
+            absent,
+            missing,
+            last,
         })
     }
 
@@ -159,9 +162,9 @@ impl Numbers {
         }
     }
 
-    /// All pieces, which are read while others are worked on.
-    pub(crate) fn pieces<A: Number>(self) -> Pieces<Vec<A>> {
-        read_ahead(self, Self::read::<A>)
+    /// All pieces, as numbers of some type, which are read while others are worked on.
+    pub(crate) fn pieces(self, dtype: DType) -> Pieces<Values> {
+        read_ahead(self, move |numbers| numbers.read(dtype))
     }
 }
 
@@ -171,30 +174,27 @@ fn is_whole(input: &Input, dtype: DType) -> bool {
     input.is_shareable() && input.remaining().is_some_and(|bytes| bytes % size == 0)
 }
 
-/// Says so if integers are rounded to a type of floats, that of a fold.
-pub(crate) fn tell_of_rounding<T: Number>(name: &str, values: &[T], dtype: DType) {
-    if !dtype.is_float() || T::DTYPE.is_float() || T::DTYPE.size() < 8 {
+/// Says so if integers, as memory holds them, are rounded to a type of floats, that of a fold.
+pub(crate) fn tell_of_rounding(name: &str, (from, bytes): (DType, &[u8]), dtype: DType) {
+    if !dtype.is_float() {
         return;
     }
-    let is_rounded = |value: &T| {
-        let integer = value.to_integer();
-        f64::from_integer(integer).to_integer() != integer
+    let is_rounded = |integer: i128| (integer as f64) as i128 != integer;
+    let any_is_rounded = match from {
+        DType::I64 => {
+            let values: &[i64] = bytemuck::cast_slice(bytes);
+            values.iter().any(|&value| is_rounded(value.into()))
+        }
+        DType::U64 => {
+            let values: &[u64] = bytemuck::cast_slice(bytes);
+            values.iter().any(|&value| is_rounded(value.into()))
+        }
+        _ => false,
     };
-    if values.iter().any(is_rounded) {
+    if any_is_rounded {
         logger::insist(format!(
             "{name}: integers beyond 2^{} are rounded to {dtype}, as --accumulate says",
             dtype.exact_bits()
         ));
-    }
-}
-
-/// Numbers in another type.
-pub(crate) fn cast_all<T: Number, A: Number>(values: Vec<T>) -> Vec<A> {
-    if T::DTYPE != A::DTYPE {
-        return values.into_iter().map(T::cast).collect();
-    }
-    match bytemuck::allocation::try_cast_vec(values) {
-        Ok(values) => values,
-        Err((_, values)) => values.into_iter().map(T::cast).collect(),
     }
 }

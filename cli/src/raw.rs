@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::number::{DType, Number};
-use warpfold::bytemuck;
+use crate::number::DType;
+use crate::text::Values;
 
 /// So much is looked through for records.
 const LOOK_BYTES: usize = 1 << 16;
@@ -75,18 +75,18 @@ fn are_records(
 }
 
 /// Reads up to so many numbers. Fewer are the last.
-pub(crate) fn read<T: Number>(input: &mut Input, count: usize) -> Result<Vec<T>> {
-    let mut values = vec![T::zeroed(); count];
-    let filled = input.fill(bytemuck::cast_slice_mut(&mut values))?;
-    let (whole, rest) = (filled / size_of::<T>(), filled % size_of::<T>());
+pub(crate) fn read(input: &mut Input, dtype: DType, count: usize) -> Result<Values> {
+    let mut values = Values::zeros(dtype, count);
+    let filled = input.fill(values.bytes_mut())?;
+    let (whole, rest) = (filled / dtype.size(), filled % dtype.size());
     if rest > 0 {
         return Err(Failure::with_remedy(
             &input.name,
             format_args!(
                 "{} bytes are no whole number of {} elements of {} bytes: {rest} left over at byte {}",
                 input.position(),
-                T::DTYPE,
-                size_of::<T>(),
+                dtype,
+                dtype.size(),
                 input.position() - rest as u64,
             ),
             "check --dtype, or whether the file is complete",

@@ -43,7 +43,9 @@ pub(crate) fn run(
         ));
     }
     let op = op.unwrap_or(Operator::Add);
-    let text = with_number!(dtype, T => T::with_operator(op, Rendering(primitive)))?;
+    let text = with_number!(dtype, T => {
+        rendered::<T>(primitive, &T::with_operator(op, Operators)?)
+    })?;
     match json {
         true => print(&serde_json::json!({ "source": text }).to_string()),
         false => print(&text),
@@ -69,45 +71,60 @@ impl PrimitiveName {
     }
 }
 
-/// The source of a primitive, except its operator.
-struct Rendering(PrimitiveName);
+/// What renders the sources of folds with an operator, for an engine.
+struct Folds {
+    reduce: fn(Engine) -> warpfold::Result<String>,
+    scan: fn(Engine) -> warpfold::Result<String>,
+    order: Order,
+}
 
-impl<T: Number> Work<T> for Rendering {
-    type Output = String;
+/// Those of an operator.
+struct Operators;
 
-    fn run<Op: Monoid<T>>(self) -> Result<String> {
-        use PrimitiveName as Name;
-        let wave = || WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
-        match self.0 {
-            Name::Reduce => {
-                let policy = RowPolicy::of_reduce::<T>(Order::of::<T, Op>());
-                render::<Reduce<T, Op>>(Engine::Rows(policy))
-            }
-            Name::ReduceLevels => render::<Reduce<T, Op>>(Engine::Levels),
-            Name::ReduceBlock => {
-                let policy =
-                    BlockPolicy::for_reduce(Layouts::of_slice::<T>(), CAPABILITY, Order::Law, 0);
-                render::<Reduce<T, Op>>(Engine::Block(policy.expect("numbers are short")))
-            }
-            Name::ScanBlock => {
-                let policy = BlockPolicy::for_scan(Layouts::of_slice::<T>(), CAPABILITY, 0);
-                render::<Scan<T, Op>>(Engine::Block(policy.expect("numbers are short")))
-            }
-            Name::Scan => render::<Scan<T, Op>>(Engine::Rows(RowPolicy::of_scan::<T>(false))),
-            Name::ScanLevels => render::<Scan<T, Op>>(Engine::Levels),
-            Name::ScanWave => render::<Scan<T, Op>>(Engine::Wave(wave())),
-            Name::ScanShares => {
-                let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
-                let policy = costly.expect("numbers have up to 8 bytes").shares;
-                render::<Scan<T, Op>>(Engine::Shares(policy))
-            }
-            Name::ScanWaveAnywhere => {
-                let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
-                render::<Scan<T, Op>>(Engine::Wave(policy))
-            }
-            _ => without_operator::<T>(self.0),
-        }
+impl<T: Number> Work<T> for Operators {
+    type Output = Folds;
+
+    fn run<Op: Monoid<T>>(self) -> Result<Folds> {
+        Ok(Folds {
+            reduce: source::<Reduce<T, Op>>,
+            scan: source::<Scan<T, Op>>,
+            order: Order::of::<T, Op>(),
+        })
     }
+}
+
+/// The source of a primitive.
+fn rendered<T: Number>(primitive: PrimitiveName, folds: &Folds) -> Result<String> {
+    use PrimitiveName as Name;
+    let wave = || WavePolicy::of::<T>().expect("numbers have up to 8 bytes");
+    let (reduce, scan) = (folds.reduce, folds.scan);
+    let text = match primitive {
+        Name::Reduce => reduce(Engine::Rows(RowPolicy::of_reduce::<T>(folds.order))),
+        Name::ReduceLevels => reduce(Engine::Levels),
+        Name::ReduceBlock => {
+            let policy =
+                BlockPolicy::for_reduce(Layouts::of_slice::<T>(), CAPABILITY, Order::Law, 0);
+            reduce(Engine::Block(policy.expect("numbers are short")))
+        }
+        Name::ScanBlock => {
+            let policy = BlockPolicy::for_scan(Layouts::of_slice::<T>(), CAPABILITY, 0);
+            scan(Engine::Block(policy.expect("numbers are short")))
+        }
+        Name::Scan => scan(Engine::Rows(RowPolicy::of_scan::<T>(false))),
+        Name::ScanLevels => scan(Engine::Levels),
+        Name::ScanWave => scan(Engine::Wave(wave())),
+        Name::ScanShares => {
+            let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
+            let policy = costly.expect("numbers have up to 8 bytes").shares;
+            scan(Engine::Shares(policy))
+        }
+        Name::ScanWaveAnywhere => {
+            let policy = wave().anywhere::<T>().expect("numbers have up to 8 bytes");
+            scan(Engine::Wave(policy))
+        }
+        _ => return without_operator::<T>(primitive),
+    };
+    Ok(text?)
 }
 
 /// The source of a primitive that has no operator.

@@ -1,34 +1,35 @@
 //! Equal numbers wherever they stand, for `warpfold unique --sort`.
 
 use crate::failure::Result;
-use crate::number::Number;
 use crate::numbers::Numbers;
 use crate::pieces::Places;
-use warpfold::{Device, Order, Sortable};
+use crate::text::Values;
+use warpfold::{Device, Order};
 
 /// Distinct numbers, sorted; how many there are of each, and where the first of them stands.
-pub(super) struct Distinct<T> {
-    pub(super) items: Vec<T>,
+pub(super) struct Distinct {
+    /// They grow as the numbers do.
+    ranks: Vec<u64>,
+    pub(super) items: Values,
     pub(super) counts: Vec<u64>,
     pub(super) firsts: Vec<u64>,
 }
 
-impl<T: Number + Sortable> Distinct<T> {
+impl Distinct {
     /// Those of all numbers of an input. Memory: for the distinct ones.
-    pub(super) fn of(device: &Device, numbers: Numbers) -> Result<Distinct<T>> {
+    pub(super) fn of(device: &Device, numbers: Numbers) -> Result<Distinct> {
+        let dtype = numbers.dtype;
         // Sets of ever fewer numbers, which are merged when one is as large as the one before: so
         // each number is merged a few times.
-        let mut sets: Vec<Distinct<T>> = Vec::new();
+        let mut sets: Vec<Distinct> = Vec::new();
         let mut seen = 0;
-        let mut pieces = numbers.pieces::<T>();
+        let mut pieces = numbers.pieces(dtype);
         while let Some(piece) = pieces.next() {
-            let piece = device.upload_vec(piece?)?;
-            let found = device.unique_counts(&piece, Order::ascending())?;
-            let mut set = Distinct {
-                items: found.values.into_vec()?,
-                counts: found.counts.into_vec()?,
-                firsts: found.firsts.into_vec()?,
-            };
+            let piece = piece?;
+            let ranks = device.upload_vec(piece.ranks(Order::ascending()))?;
+            let found = device.unique_counts(&ranks, Order::ascending())?;
+            let mut firsts = found.firsts.into_vec()?;
+            let rows: Vec<usize> = firsts.iter().map(|&first| first as usize).collect();
             // Values that were skipped keep their place.
             let absent = &pieces.absent[0];
             let places: Vec<usize> = match absent[..] {
@@ -40,14 +41,20 @@ impl<T: Number + Sortable> Distinct<T> {
                         .collect()
                 }
             };
-            for first in &mut set.firsts {
+            for first in &mut firsts {
                 let place = places
                     .get(*first as usize)
                     .map_or(*first, |&place| place as u64);
                 *first = seen + place;
             }
             seen += (piece.len() + absent.len()) as u64;
-            while let Some(before) = sets.pop_if(|before| before.items.len() <= 2 * set.items.len())
+            let mut set = Distinct {
+                ranks: found.values.into_vec()?,
+                items: piece.gather(&rows),
+                counts: found.counts.into_vec()?,
+                firsts,
+            };
+            while let Some(before) = sets.pop_if(|before| before.ranks.len() <= 2 * set.ranks.len())
             {
                 set = before.merged(set);
             }
@@ -58,43 +65,48 @@ impl<T: Number + Sortable> Distinct<T> {
             .rev()
             .reduce(|after, before| before.merged(after));
         Ok(all.unwrap_or(Distinct {
-            items: Vec::new(),
+            ranks: Vec::new(),
+            items: Values::of(dtype),
             counts: Vec::new(),
             firsts: Vec::new(),
         }))
     }
 
     /// With the distinct numbers of what comes after.
-    fn merged(self, after: Distinct<T>) -> Distinct<T> {
-        let order = Order::ascending();
-        let room = self.items.len() + after.items.len();
-        let mut merged = Distinct {
-            items: Vec::with_capacity(room),
-            counts: Vec::with_capacity(room),
-            firsts: Vec::with_capacity(room),
-        };
+    fn merged(mut self, after: Distinct) -> Distinct {
+        let (before, room) = (self.ranks.len(), self.ranks.len() + after.ranks.len());
+        let mut ranks = Vec::with_capacity(room);
+        let mut counts = Vec::with_capacity(room);
+        // Where a number stands in the numbers of both, one behind the other.
+        let mut rows = Vec::with_capacity(room);
         let (mut i, mut j) = (0, 0);
-        while i < self.items.len() || j < after.items.len() {
-            let order = match (self.items.get(i), after.items.get(j)) {
-                (Some(&a), Some(&b)) => order.compare(a, b),
+        while i < before || j < after.ranks.len() {
+            let order = match (self.ranks.get(i), after.ranks.get(j)) {
+                (Some(a), Some(b)) => a.cmp(b),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 _ => std::cmp::Ordering::Greater,
             };
-            let (set, at) = if order.is_le() {
-                (&self, i)
-            } else {
-                (&after, j)
+            let (set, at) = match order.is_le() {
+                true => (&self, i),
+                false => (&after, j),
             };
-            merged.items.push(set.items[at]);
-            merged.firsts.push(set.firsts[at]);
+            ranks.push(set.ranks[at]);
+            rows.push(if order.is_le() { i } else { before + j });
             let mut count = set.counts[at];
             if order.is_eq() {
                 count += after.counts[j];
             }
-            merged.counts.push(count);
+            counts.push(count);
             i += usize::from(order.is_le());
             j += usize::from(order.is_ge());
         }
-        merged
+        self.items.append(after.items);
+        self.firsts.extend(after.firsts);
+        Distinct {
+            ranks,
+            items: self.items.gather(&rows),
+            counts,
+            firsts: rows.iter().map(|&row| self.firsts[row]).collect(),
+        }
     }
 }

@@ -11,13 +11,11 @@ use crate::failure::{Failure, Result};
 use crate::input::SharedFile;
 use crate::logger;
 use crate::npy::Times;
-use crate::number::{BadNumber, DType, Number, Operator, Work, with_folded, with_number};
-use crate::numbers::cast_all;
+use crate::number::{BadNumber, DType, FoldWork, Number, Operator, with_fold, with_number};
 use crate::pieces::{Pieces, Places};
 use crate::text::{Gaps, Values};
-use std::marker::PhantomData;
 use warpfold::shards::{Group, Nodes};
-use warpfold::{Device, Element, Monoid, Reducer, Scanner};
+use warpfold::{Device, Element, Monoid, Scanner, bytemuck};
 
 /// Folds all numbers into one, or those of each column that is named.
 pub(super) fn reduce(arguments: &FoldArguments) -> Result<()> {
@@ -124,7 +122,7 @@ pub(super) fn scan(arguments: &FoldArguments, form: ScanForm) -> Result<()> {
 /// Scans from the last number to the first. Pieces wait in temporary files if they are large: first
 /// for the last number, and then for the result of the first.
 fn scan_in_reverse(
-    scans: &mut [Box<dyn Scan>],
+    scans: &mut [Running],
     mut pieces: Pieces<Vec<Values>>,
     types: &[DType],
     results: &mut Results,
@@ -213,22 +211,8 @@ fn open_on(
     Ok((job, accumulations))
 }
 
-/// What a fold starts from: a number of the type of the result.
-fn parse_init<C: Number>(
-    init: Option<&str>,
-    op: Operator,
-    dtype: DType,
-    elements: DType,
-) -> Result<Option<C>> {
-    let Some(init) = init else { return Ok(None) };
-    match parse_as(init, dtype) {
-        Ok(value) => Ok(Some(value)),
-        Err(bad) => Err(bad_init(bad, init, op, dtype, elements)),
-    }
-}
-
-/// A number of one type in another one.
-fn parse_as<C: Number>(text: &str, dtype: DType) -> Result<C, BadNumber> {
+/// One number of a type.
+fn parse_as(text: &str, dtype: DType) -> Result<Values, BadNumber> {
     with_number!(dtype, T => {
         let value = match T::parse(text.as_bytes()) {
             // An integer may be written with an exponent or a point.
@@ -242,8 +226,13 @@ fn parse_as<C: Number>(text: &str, dtype: DType) -> Result<C, BadNumber> {
             }
             value => value,
         };
-        value.map(T::cast)
+        Ok(Values::from(vec![value?]))
     })
+}
+
+/// The number that is alone.
+pub(super) fn only<C: Number>(values: Values) -> C {
+    values.into_vec::<C>()[0]
 }
 
 /// Why a fold cannot start from this, and which options help.
@@ -252,7 +241,7 @@ fn bad_init(bad: BadNumber, init: &str, op: Operator, dtype: DType, elements: DT
     if bad == BadNumber::NotANumber {
         return Failure::at("--init", cause);
     }
-    let holds = |dtype: &DType| parse_as::<f64>(init, *dtype).is_ok();
+    let holds = |dtype: &DType| parse_as(init, *dtype).is_ok();
     let able = match op {
         Operator::Add | Operator::Mul => types_that_hold(elements)
             // Narrower floats hold each number, but not their sums.
@@ -303,39 +292,84 @@ impl<'a> Start<'a> {
         }
     }
 
-    pub(super) fn parse_init<C: Number>(&self) -> Result<Option<C>> {
+    /// What the fold starts from: a number of the type of the result.
+    pub(super) fn parse_init(&self) -> Result<Option<Values>> {
+        let Some(init) = self.init else {
+            return Ok(None);
+        };
         let dtype = self.accumulation.dtype;
-        let value: Option<C> = parse_init(self.init, self.op, dtype, self.elements)?;
-        let given = self
-            .init
-            .and_then(|init| Bound::parse(init).ok()?.integer());
-        if let (Some(value), Some(given)) = (value, given)
+        let value = parse_as(init, dtype)
+            .map_err(|bad| bad_init(bad, init, self.op, dtype, self.elements))?;
+        let given = Bound::parse(init).ok().and_then(Bound::integer);
+        if let Some(given) = given
             && dtype.is_float()
-            && value.to_integer() != given
+            && only::<f64>(value.clone()).to_integer() != given
         {
             logger::insist(format!(
                 "--init: {given} is beyond 2^{}, and rounded to {dtype}",
                 dtype.exact_bits()
             ));
         }
-        Ok(value)
+        Ok(Some(value))
+    }
+
+    /// The devices of a group, if there is one.
+    fn devices(&self, group: Option<&Group>) -> Group {
+        let one = || Group::new(vec![self.device.clone()]).expect("it is one device");
+        group.cloned().unwrap_or_else(one)
     }
 
     /// On all devices of a group, if there is one.
     fn fold(self, group: Option<&Group>) -> Result<Box<dyn Fold>> {
-        with_folded!(self.accumulation.dtype, C => {
-            let init = self.parse_init::<C>()?;
-            if self.accumulation.checked {
-                return Ok(Box::new(Checked::new(self, group, init)));
-            }
-            C::with_operator(self.op, Reduction { start: self, group, init })
-        })
+        let init = self.parse_init()?;
+        if self.accumulation.checked {
+            return Ok(Box::new(Checked::new(self, group, init)));
+        }
+        let (op, dtype) = (self.op, self.accumulation.dtype);
+        let reduction = Reduction {
+            group: self.devices(group),
+            init: init.clone(),
+        };
+        Ok(Box::new(Reducing {
+            reducer: with_fold(op, dtype, reduction)?,
+            finite: init.as_ref().is_none_or(is_finite),
+            has_init: init.is_some(),
+            op,
+            dtype,
+            of_integers: !self.elements.is_float(),
+            name: self.name,
+        }))
     }
 
-    fn scan(self, inclusive: bool) -> Result<Box<dyn Scan>> {
-        with_folded!(self.accumulation.dtype, C => {
-            let init = self.parse_init::<C>()?;
-            C::with_operator(self.op, Scanning { start: self, init, inclusive })
+    fn scan(self, inclusive: bool) -> Result<Running> {
+        let init = self.parse_init()?;
+        let (op, dtype) = (self.op, self.accumulation.dtype);
+        let form = ScanForm {
+            inclusive,
+            reverse: false,
+        };
+        let scanning = Scanning {
+            device: self.device,
+            init: init.clone(),
+            form,
+        };
+        let first = || match (init.clone(), op) {
+            (Some(init), _) => init,
+            (None, Operator::Mul) => Values::from(vec![1_u64]),
+            (None, _) => Values::from(vec![0_u64]),
+        };
+        Ok(Running {
+            scanner: with_fold(op, dtype, scanning)?,
+            steps: match (self.accumulation.checked, dtype) {
+                (false, _) => None,
+                (true, DType::I64) => Some(Steps::<i64>::after(op, form, first)),
+                (true, _) => Some(Steps::<u64>::after(op, form, first)),
+            },
+            inclusive,
+            finite: init.as_ref().is_none_or(is_finite),
+            exact: !self.elements.is_float(),
+            accumulation: self.accumulation,
+            name: self.name,
         })
     }
 }
@@ -352,16 +386,21 @@ trait Fold {
     fn value(&self) -> Result<Values>;
 }
 
-/// Whether a number is neither infinite nor NaN.
-fn is_finite<T: Number>(number: T) -> bool {
-    !T::DTYPE.is_float() || number.cast::<f64>().is_finite()
+/// Whether no number is infinite or NaN.
+fn is_finite(values: &Values) -> bool {
+    values.first_not_finite().is_none()
 }
 
 /// Says that a fold of finite numbers left the range of its type on the way. What it gives then
 /// depends on the bracketing: an infinity, or NaN where that meets 0 or the other infinity.
-pub(super) fn warn_of_overflow<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
-    let dtype = T::DTYPE;
-    let value = value.to_value().text();
+pub(super) fn warn_of_overflow(
+    name: &str,
+    what: impl std::fmt::Display,
+    values: &Values,
+    at: usize,
+) {
+    let dtype = values.dtype();
+    let value = values.value(at).text();
     let wider = match dtype {
         DType::F64 => "",
         _ => "; --accumulate f64 has a wider range",
@@ -373,9 +412,9 @@ pub(super) fn warn_of_overflow<T: Number>(name: &str, what: impl std::fmt::Displ
 }
 
 /// Says that a result of integers is beyond those that a type of floats holds all of.
-pub(super) fn note_rounding<T: Number>(name: &str, what: impl std::fmt::Display, value: T) {
-    let (dtype, bits) = (T::DTYPE, T::DTYPE.exact_bits());
-    if dtype.is_float() && value.cast::<f64>().abs() >= 2_f64.powi(bits as i32) {
+pub(super) fn note_rounding(name: &str, what: impl std::fmt::Display, values: &Values, at: usize) {
+    let (dtype, bits) = (values.dtype(), values.dtype().exact_bits());
+    if dtype.is_float() && values.float(at).abs() >= 2_f64.powi(bits as i32) {
         logger::remark(
             "note",
             format!("{name}: {what} is 2^{bits} or beyond, and rounded to {dtype}"),
@@ -383,22 +422,10 @@ pub(super) fn note_rounding<T: Number>(name: &str, what: impl std::fmt::Display,
     }
 }
 
-/// One number in the type of the results.
-fn single<C: Number>(value: C, dtype: DType) -> Values {
-    with_number!(dtype, T => Values::from(vec![value.cast::<T>()]))
-}
-
-/// A reduction, except its operator.
-struct Reduction<'a, C> {
-    start: Start<'a>,
-    group: Option<&'a Group>,
-    init: Option<C>,
-}
-
 /// A reduction.
-struct Reducing<C: Element, Op: Monoid<C>> {
-    reducer: Reducers<C, Op>,
-    init: Option<C>,
+struct Reducing {
+    reducer: Box<dyn Reduce>,
+    has_init: bool,
     op: Operator,
     dtype: DType,
     name: String,
@@ -407,170 +434,160 @@ struct Reducing<C: Element, Op: Monoid<C>> {
     of_integers: bool,
 }
 
-/// What has taken in numbers: one device; or several, with the nodes of so many numbers.
-enum Reducers<C: Element, Op: Monoid<C>> {
-    One(Reducer<C, Op, Device>),
-    Several(Group, Nodes<C, Op>, u64),
-}
-
-/// The bytes of a file that a device of several takes at a time, at most.
-const SHARE_BYTES: usize = 64 << 20;
-
-impl<C: Number, Op: Monoid<C>> Reducers<C, Op> {
-    fn push(&mut self, pieces: Vec<Vec<C>>) -> Result<()> {
-        match self {
-            Reducers::One(reducer) => {
-                for piece in &pieces {
-                    reducer.push_slice(piece)?;
-                }
-            }
-            Reducers::Several(group, all, count) => {
-                let jobs = pieces.iter().map(|piece| {
-                    let start = *count;
-                    *count += piece.len() as u64;
-                    (start, piece)
-                });
-                let nodes = group.share(jobs.collect::<Vec<_>>(), |device, (start, piece)| {
-                    Nodes::of_slice(device, start, piece)
-                })?;
-                nodes.iter().try_for_each(|nodes| all.merge(nodes))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn push_file(&mut self, file: &SharedFile) -> Result<()> {
-        match self {
-            Reducers::One(reducer) => {
-                reducer.push_read(file.count, |start, to| file.read(start, to))?;
-            }
-            Reducers::Several(group, all, count) => {
-                let even = file.count.div_ceil(group.devices().len());
-                let share = even.clamp(1, SHARE_BYTES / size_of::<C>());
-                let nodes = group.share((0..file.count).step_by(share), |device, start| {
-                    let len = share.min(file.count - start);
-                    let read = |at, to: &mut [C]| file.read(start + at, to);
-                    Nodes::read(device, *count + start as u64, len, read)
-                })?;
-                nodes.iter().try_for_each(|nodes| all.merge(nodes))?;
-                *count += file.count as u64;
-            }
-        }
-        Ok(())
-    }
-
-    /// How many numbers there were.
-    fn count(&self) -> u64 {
-        match self {
-            Reducers::One(reducer) => reducer.carry().position(),
-            Reducers::Several(_, _, count) => *count,
-        }
-    }
-
-    fn value(&self, init: Option<C>) -> Result<C> {
-        Ok(match (self, init) {
-            (Reducers::One(reducer), None) => reducer.value(),
-            (Reducers::One(reducer), Some(init)) => reducer.value_from(init),
-            (Reducers::Several(_, all, count), None) => all.value(*count)?,
-            (Reducers::Several(_, all, count), Some(init)) => all.value_from(init, *count)?,
-        })
-    }
-}
-
-impl<C: Number<Bound = C>> Work<C> for Reduction<'_, C> {
-    type Output = Box<dyn Fold>;
-
-    fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Fold>> {
-        Ok(Box::new(Reducing {
-            reducer: match self.group {
-                None => Reducers::One(self.start.device.reducer::<C, Op>()),
-                Some(group) => Reducers::Several(group.clone(), Nodes::new(), 0),
-            },
-            finite: self.init.is_none_or(is_finite),
-            init: self.init,
-            op: self.start.op,
-            dtype: self.start.accumulation.dtype,
-            of_integers: !self.start.elements.is_float(),
-            name: self.start.name,
-        }))
-    }
-}
-
-impl<C: Number<Bound = C>, Op: Monoid<C>> Fold for Reducing<C, Op> {
+impl Fold for Reducing {
     fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
-        let pieces: Vec<Vec<C>> = pieces.into_iter().map(Values::into_vec).collect();
-        let mut numbers = pieces.iter().flatten().copied();
-        self.finite = self.finite && numbers.all(is_finite);
+        self.finite = self.finite && pieces.iter().all(is_finite);
         self.reducer.push(pieces)
     }
 
     fn push_file(&mut self, file: &SharedFile) -> Result<()> {
         self.reducer.push_file(file)?;
-        if !is_finite(self.reducer.value(None)?) {
-            with_number!(file.dtype, T => file.blocks::<T>(0, file.count, |block| {
-                self.finite = self.finite && block.iter().copied().all(is_finite);
-            }))?;
+        if !is_finite(&self.reducer.value(false)?) {
+            self.finite = self.finite && file.is_finite()?;
         }
         Ok(())
     }
 
     fn value(&self) -> Result<Values> {
-        if self.init.is_none() && self.reducer.count() == 0 && self.op.picks() {
+        if !self.has_init && self.reducer.count() == 0 && self.op.picks() {
             return Err(no_extreme(&self.name, self.op));
         }
-        let value = self.reducer.value(self.init)?;
-        with_number!(self.dtype, T => {
-            let value: T = value.cast();
-            if self.finite && !is_finite(value) {
-                warn_of_overflow(&self.name, "the result", value);
-            }
-            if self.of_integers {
-                note_rounding(&self.name, "the result", value);
-            }
-        });
-        Ok(single(value, self.dtype))
+        let value = self.reducer.value(true)?.cast(self.dtype);
+        if self.finite && !is_finite(&value) {
+            warn_of_overflow(&self.name, "the result", &value, 0);
+        }
+        if self.of_integers {
+            note_rounding(&self.name, "the result", &value, 0);
+        }
+        Ok(value)
     }
 }
 
-/// A sum or product of integers of type `C`, which is a failure if it is out of range.
-struct Checked<C> {
+/// What is compiled for each type and operator of a reduction.
+trait Reduce {
+    fn push(&mut self, pieces: Vec<Values>) -> Result<()>;
+
+    fn push_file(&mut self, file: &SharedFile) -> Result<()>;
+
+    /// How many numbers there were.
+    fn count(&self) -> u64;
+
+    /// The fold so far, of the type that is folded in: after what it starts from, or without that.
+    fn value(&self, with_init: bool) -> Result<Values>;
+}
+
+/// What has taken in so many numbers, on one device or several.
+struct Folded<C: Element, Op: Monoid<C>> {
+    group: Group,
+    nodes: Nodes<C, Op>,
+    count: u64,
+    init: Option<C>,
+}
+
+/// The bytes of a file that a device of several takes at a time, at most.
+const SHARE_BYTES: usize = 64 << 20;
+
+impl<C: Number, Op: Monoid<C>> Reduce for Folded<C, Op> {
+    fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
+        let jobs = pieces.into_iter().map(|piece| {
+            let start = self.count;
+            self.count += piece.len() as u64;
+            (start, piece)
+        });
+        let jobs: Vec<(u64, Values)> = jobs.collect();
+        let nodes = self.group.share(jobs, |device, (start, piece)| {
+            Nodes::of_slice(device, start, &piece.into_vec::<C>())
+        })?;
+        nodes.iter().try_for_each(|nodes| self.nodes.merge(nodes))?;
+        Ok(())
+    }
+
+    fn push_file(&mut self, file: &SharedFile) -> Result<()> {
+        let most = match self.group.devices() {
+            [_] => usize::MAX,
+            _ => SHARE_BYTES / size_of::<C>(),
+        };
+        let even = file.count.div_ceil(self.group.devices().len());
+        let share = even.clamp(1, most);
+        let first = self.count;
+        let nodes = self
+            .group
+            .share((0..file.count).step_by(share), |device, start| {
+                let len = share.min(file.count - start);
+                let read = |at, to: &mut [C]| file.read(start + at, to);
+                Nodes::read(device, first + start as u64, len, read)
+            })?;
+        nodes.iter().try_for_each(|nodes| self.nodes.merge(nodes))?;
+        self.count += file.count as u64;
+        Ok(())
+    }
+
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn value(&self, with_init: bool) -> Result<Values> {
+        let value = match self.init.filter(|_| with_init) {
+            None => self.nodes.value(self.count)?,
+            Some(init) => self.nodes.value_from(init, self.count)?,
+        };
+        Ok(C::to_values(vec![value]))
+    }
+}
+
+/// A reduction, except its operator.
+struct Reduction {
+    group: Group,
+    init: Option<Values>,
+}
+
+impl FoldWork for Reduction {
+    type Output = Box<dyn Reduce>;
+
+    fn run<C: Number, Op: Monoid<C>>(self) -> Result<Box<dyn Reduce>> {
+        Ok(Box::new(Folded {
+            group: self.group,
+            nodes: Nodes::<C, Op>::new(),
+            count: 0,
+            init: self.init.map(only::<C>),
+        }))
+    }
+}
+
+/// A sum or product of integers of 64 bits, which is a failure if it is out of range.
+struct Checked {
     devices: Group,
     op: Operator,
     accumulation: Accumulation,
     name: String,
     result: i128,
-    of: PhantomData<C>,
 }
 
-impl<C: Number> Checked<C> {
-    fn new(start: Start<'_>, group: Option<&Group>, init: Option<C>) -> Self {
-        let one = || Group::new(vec![start.device.clone()]).expect("it is one device");
+impl Checked {
+    fn new(start: Start<'_>, group: Option<&Group>, init: Option<Values>) -> Self {
         Checked {
-            devices: group.cloned().unwrap_or_else(one),
+            devices: start.devices(group),
             op: start.op,
             accumulation: start.accumulation,
             name: start.name,
             result: match (start.op, init) {
-                (_, Some(init)) => init.to_integer(),
+                (_, Some(init)) => init.integer(0),
                 (Operator::Mul, None) => 1,
                 _ => 0,
             },
-            of: PhantomData,
         }
     }
 }
 
-impl<C: Number> Fold for Checked<C> {
+impl Fold for Checked {
     fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
-        let pieces = pieces.into_iter().map(Values::into_vec::<C>);
         if self.op == Operator::Mul {
             for piece in pieces {
                 self.result = self.result.saturating_mul(exact::product(&piece));
             }
             return Ok(());
         }
-        let sums = self.devices.share(pieces.collect::<Vec<_>>(), exact::sum)?;
-        for sum in sums {
+        for sum in self.devices.share(pieces, exact::sum)? {
             self.result = self.result.saturating_add(sum);
         }
         Ok(())
@@ -583,10 +600,7 @@ impl<C: Number> Fold for Checked<C> {
 
     fn value(&self) -> Result<Values> {
         if self.accumulation.fits(self.result) {
-            return Ok(single(
-                C::from_integer(self.result),
-                self.accumulation.dtype,
-            ));
+            return Ok(self.accumulation.values([self.result]));
         }
         Err(match self.op {
             Operator::Mul => self.accumulation.overflow(&self.name, "the product"),
@@ -598,29 +612,49 @@ impl<C: Number> Fold for Checked<C> {
     }
 }
 
-/// A scan of numbers that come in pieces.
+/// What is compiled for each type and operator of a scan that goes on.
 trait Scan {
-    /// The results for the next numbers, and a failure if there are fewer. `position` says where a
-    /// number of these stands in the input, for messages.
-    fn push(
-        &mut self,
-        values: Values,
-        position: &dyn Fn(usize) -> usize,
-    ) -> Result<(Values, Option<Failure>)>;
+    /// The results for the next numbers, of the type that is folded in.
+    fn scan(&mut self, values: Values) -> Result<Values>;
+}
+
+struct OnDevice<C: Element, Op: Monoid<C>> {
+    device: Device,
+    scanner: Scanner<C, Op, Device>,
+}
+
+impl<C: Number, Op: Monoid<C>> Scan for OnDevice<C, Op> {
+    fn scan(&mut self, values: Values) -> Result<Values> {
+        let mut piece = self.device.upload_vec(values.into_vec::<C>())?;
+        self.scanner.scan_in_place(&mut piece)?;
+        Ok(C::to_values(piece.into_vec()?))
+    }
 }
 
 /// A scan, except its operator.
-struct Scanning<'a, C> {
-    start: Start<'a>,
-    init: Option<C>,
-    inclusive: bool,
+struct Scanning<'a> {
+    device: &'a Device,
+    init: Option<Values>,
+    form: ScanForm,
 }
 
-/// A scan that goes on.
-struct Running<C: Element, Op: Monoid<C>> {
-    device: Device,
-    scanner: Scanner<C, Op, Device>,
-    steps: Steps<C>,
+impl FoldWork for Scanning<'_> {
+    type Output = Box<dyn Scan>;
+
+    fn run<C: Number, Op: Monoid<C>>(self) -> Result<Box<dyn Scan>> {
+        let prefixes = self.form.prefixes(self.init.map(only::<C>));
+        Ok(Box::new(OnDevice {
+            device: self.device.clone(),
+            scanner: self.device.scanner::<C, Op>(prefixes),
+        }))
+    }
+}
+
+/// A scan of numbers that come in pieces.
+struct Running {
+    scanner: Box<dyn Scan>,
+    /// Where results may not wrap.
+    steps: Option<Box<dyn Overflow>>,
     inclusive: bool,
     accumulation: Accumulation,
     name: String,
@@ -630,50 +664,22 @@ struct Running<C: Element, Op: Monoid<C>> {
     exact: bool,
 }
 
-impl<C: Number<Bound = C>> Work<C> for Scanning<'_, C> {
-    type Output = Box<dyn Scan>;
-
-    fn run<Op: Monoid<C>>(self) -> Result<Box<dyn Scan>> {
-        let forward = ScanForm {
-            inclusive: self.inclusive,
-            reverse: false,
-        };
-        let prefixes = forward.prefixes(self.init);
-        let start = self.start;
-        Ok(Box::new(Running {
-            device: start.device.clone(),
-            scanner: start.device.scanner::<C, Op>(prefixes),
-            steps: Steps {
-                op: start.op,
-                before: (self.inclusive).then(|| self.init.unwrap_or_else(Op::identity)),
-                left: None,
-            },
-            inclusive: self.inclusive,
-            accumulation: start.accumulation,
-            name: start.name,
-            finite: self.init.is_none_or(is_finite),
-            exact: !start.elements.is_float(),
-        }))
-    }
-}
-
-impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
+impl Running {
+    /// The results for the next numbers, and a failure if there are fewer. `position` says where a
+    /// number of these stands in the input, for messages.
     fn push(
         &mut self,
         values: Values,
         position: &dyn Fn(usize) -> usize,
     ) -> Result<(Values, Option<Failure>)> {
-        let piece = values.into_vec::<C>();
-        let infinite = piece.iter().position(|&number| !is_finite(number));
-        let items = match self.accumulation.checked {
-            true => piece.clone(),
-            false => Vec::new(),
+        let infinite = values.first_not_finite();
+        let items = self.steps.is_some().then(|| values.clone());
+        let mut results = self.scanner.scan(values)?.cast(self.accumulation.dtype);
+        let overflow = match (&mut self.steps, items) {
+            (Some(steps), Some(items)) => steps.first(&items, &results, self.inclusive),
+            _ => None,
         };
-        let mut piece = self.device.upload_vec(piece)?;
-        self.scanner.scan_in_place(&mut piece)?;
-        let mut prefixes = piece.into_vec()?;
-        let overflow = self.steps.overflow(&items, &prefixes, self.inclusive);
-        prefixes.truncate(overflow.unwrap_or(prefixes.len()));
+        results.truncate(overflow.unwrap_or(results.len()));
         let failure = overflow.map(|number| {
             let what = format!(
                 "the result for the number at position {}, from 0,",
@@ -681,53 +687,51 @@ impl<C: Number<Bound = C>, Op: Monoid<C>> Scan for Running<C, Op> {
             );
             self.accumulation.overflow(&self.name, what)
         });
-        let values = with_number!(self.accumulation.dtype, T => {
-            let results = cast_all::<C, T>(prefixes);
-            self.warn_of_range(infinite, &results, position);
-            self.note_first_rounding(&results, position);
-            Values::from(results)
-        });
-        Ok((values, failure))
+        self.warn_of_range(infinite, &results, position);
+        self.note_first_rounding(&results, position);
+        Ok((results, failure))
     }
-}
 
-impl<C: Number, Op: Monoid<C>> Running<C, Op> {
     /// Says which result of integers is the first that a type of floats may round.
-    fn note_first_rounding<T: Number>(&mut self, results: &[T], position: &dyn Fn(usize) -> usize) {
-        if !self.exact || !T::DTYPE.is_float() {
+    fn note_first_rounding(&mut self, results: &Values, position: &dyn Fn(usize) -> usize) {
+        let dtype = results.dtype();
+        if !self.exact || !dtype.is_float() {
             return;
         }
-        let most = 2_f64.powi(T::DTYPE.exact_bits() as i32);
-        let is_large = |result: &T| result.cast::<f64>().abs() >= most;
-        if let Some(place) = results.iter().position(is_large) {
+        let most = 2_f64.powi(dtype.exact_bits() as i32);
+        if let Some(place) = (0..results.len()).find(|&row| results.float(row).abs() >= most) {
             let what = format!("the result at position {}, from 0,", position(place));
-            note_rounding(&self.name, what, results[place]);
+            note_rounding(&self.name, what, results, place);
             self.exact = false;
         }
     }
 
     /// Warns of the first result that is not finite, if all numbers in it are. Of the numbers of
     /// the piece, one may be infinite.
-    fn warn_of_range<T: Number>(
+    fn warn_of_range(
         &mut self,
         infinite: Option<usize>,
-        results: &[T],
+        results: &Values,
         position: &dyn Fn(usize) -> usize,
     ) {
         if !self.finite {
             return;
         }
         let numbers = infinite.map_or(results.len(), |at| at + usize::from(!self.inclusive));
-        let place = results
-            .iter()
-            .take(numbers)
-            .position(|&result| !is_finite(result));
+        let place = results.first_not_finite().filter(|&place| place < numbers);
         if let Some(result) = place {
             let what = format!("the result at position {}, from 0,", position(result));
-            warn_of_overflow(&self.name, what, results[result]);
+            warn_of_overflow(&self.name, what, results, result);
         }
         self.finite = infinite.is_none() && place.is_none();
     }
+}
+
+/// Finds results of a scan that are out of range.
+trait Overflow {
+    /// The first result of a piece that is out of range: the step to it overflowed, and none
+    /// before.
+    fn first(&mut self, items: &Values, results: &Values, inclusive: bool) -> Option<usize>;
 }
 
 /// The steps of a scan, each from one result to the next by one number.
@@ -740,9 +744,20 @@ struct Steps<C> {
 }
 
 impl<C: Number> Steps<C> {
-    /// The first result of a piece that is out of range: the step to it overflowed, and none
-    /// before.
-    fn overflow(&mut self, items: &[C], results: &[C], inclusive: bool) -> Option<usize> {
+    /// The steps of a scan that starts from a number.
+    fn after(op: Operator, form: ScanForm, first: impl FnOnce() -> Values) -> Box<dyn Overflow> {
+        Box::new(Steps {
+            op,
+            before: form.inclusive.then(|| only::<C>(first())),
+            left: None,
+        })
+    }
+}
+
+impl<C: Number> Overflow for Steps<C> {
+    fn first(&mut self, items: &Values, results: &Values, inclusive: bool) -> Option<usize> {
+        let items: &[C] = bytemuck::cast_slice(items.bytes());
+        let results: &[C] = bytemuck::cast_slice(results.bytes());
         // No step leads to the first result of an exclusive scan.
         let first = usize::from(self.before.is_none());
         let befores = self.before.iter().chain(results);

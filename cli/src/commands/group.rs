@@ -2,14 +2,14 @@
 
 use super::fold::Start;
 use super::lanes::Lanes;
-use super::rows::{append, check_by, count, place_of, ranked};
+use super::rows::{append, check_by, count, order_of, place_of, ranked};
 use super::{Job, Results};
 use crate::accumulate::Accumulation;
 use crate::args::GroupArguments;
 use crate::columns::Column;
 use crate::exact;
 use crate::failure::Result;
-use crate::number::{DType, Number, Operator, with_number};
+use crate::number::{DType, Operator};
 use crate::text::{Gaps, Values};
 use warpfold::{Device, Order};
 
@@ -29,11 +29,7 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
     }
     let mut keys = ranked(rows[key].clone(), columns[key].words.as_ref());
     if !arguments.runs && !is_sorted(&keys) {
-        let places: Vec<usize> = with_number!(keys.dtype(), T => {
-            let keys = job.device.upload_vec(keys.clone().into_vec::<T>())?;
-            let places = job.device.argsort(&keys, Order::ascending())?.into_vec()?;
-            places.into_iter().map(|place| place as usize).collect()
-        });
+        let places = order_of(&job.device, keys.clone(), Order::ascending())?;
         keys = keys.gather(&places);
         rows = rows.iter().map(|values| values.gather(&places)).collect();
     }
@@ -83,24 +79,23 @@ pub(super) fn run(arguments: &GroupArguments) -> Result<()> {
 
 /// Whether keys ascend or descend.
 fn is_sorted(keys: &Values) -> bool {
-    with_number!(keys.dtype(), T => {
-        let keys = keys.clone().into_vec::<T>();
-        let ways = keys.windows(2).map(|pair| Order::ascending().compare(pair[0], pair[1]));
-        let mut ways = ways.filter(|way| way.is_ne());
-        let first = ways.next();
-        ways.all(|way| Some(way) == first)
-    })
+    let ranks = keys.ranks(Order::ascending());
+    let ways = ranks.windows(2).map(|pair| pair[0].cmp(&pair[1]));
+    let mut ways = ways.filter(|way| way.is_ne());
+    let first = ways.next();
+    ways.all(|way| Some(way) == first)
 }
 
 /// Where runs of equal keys start.
 fn starts(keys: &Values) -> Vec<usize> {
-    with_number!(keys.dtype(), T => {
-        let keys = keys.clone().into_vec::<T>();
-        let first = Vec::from_iter((!keys.is_empty()).then_some(0));
-        let pairs = keys.windows(2).enumerate();
-        let others = pairs.filter(|(_, pair)| Order::ascending().compare(pair[0], pair[1]).is_ne());
-        first.into_iter().chain(others.map(|(row, _)| row + 1)).collect()
-    })
+    let ranks = keys.ranks(Order::ascending());
+    let first = Vec::from_iter((!ranks.is_empty()).then_some(0));
+    let pairs = ranks.windows(2).enumerate();
+    let others = pairs.filter(|(_, pair)| pair[0] != pair[1]);
+    first
+        .into_iter()
+        .chain(others.map(|(row, _)| row + 1))
+        .collect()
 }
 
 /// The sum, the mean, the least and the greatest number of each group.
@@ -128,10 +123,12 @@ fn statistics(
     };
     let sums = fold(Operator::Add, None)?;
     let means: Vec<f64> = match elements.is_float() {
-        false => with_number!(sums.dtype(), T => {
-            let sums = sums.clone().into_vec::<T>().into_iter().zip(counts);
-            sums.map(|(sum, &count)| exact::mean(sum.to_integer(), count)).collect()
-        }),
+        false => {
+            let counts = counts.iter().enumerate();
+            counts
+                .map(|(row, &count)| exact::mean(sums.integer(row), count))
+                .collect()
+        }
         true => {
             let precise = fold(Operator::Add, Some(DType::F64))?.into_vec::<f64>();
             let means = precise.into_iter().zip(counts);

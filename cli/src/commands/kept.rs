@@ -2,7 +2,7 @@
 //! temporary file beyond.
 
 use crate::failure::{Failure, Result};
-use crate::number::{DType, with_number};
+use crate::number::DType;
 use crate::text::Values;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use tempfile::SpooledTempFile;
@@ -59,20 +59,17 @@ impl Kept {
         file.seek(SeekFrom::Start(piece.start)).map_err(failure)?;
         let (mut columns, mut absent) = (Vec::new(), Vec::new());
         for (&dtype, &[numbers, places]) in self.types.iter().zip(&piece.counts) {
-            columns.push(with_number!(dtype, T => {
-                Values::from(read_some::<T>(file, numbers)?)
-            }));
-            let places = read_some::<u64>(file, places)?;
+            columns.push(read_some(file, dtype, numbers)?);
+            let places = read_some(file, DType::U64, places)?.into_vec::<u64>();
             absent.push(places.into_iter().map(|place| place as usize).collect());
         }
         Ok((columns, absent))
     }
 }
 
-fn read_some<T: bytemuck::Pod>(file: &mut impl Read, count: usize) -> Result<Vec<T>> {
-    let mut values = vec![T::zeroed(); count];
-    let bytes = bytemuck::cast_slice_mut(&mut values);
-    file.read_exact(bytes).map_err(failure)?;
+fn read_some(file: &mut impl Read, dtype: DType, count: usize) -> Result<Values> {
+    let mut values = Values::zeros(dtype, count);
+    file.read_exact(values.bytes_mut()).map_err(failure)?;
     Ok(values)
 }
 

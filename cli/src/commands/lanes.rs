@@ -1,7 +1,7 @@
 //! `warpfold reduce --axis`, `warpfold scan --axis`, `warpfold segments` and `warpfold decode`:
 //! folds of many parts of an input, which is held in memory.
 
-use super::fold::{Start, no_extreme, note_rounding, warn_of_overflow};
+use super::fold::{Start, no_extreme, note_rounding, only, warn_of_overflow};
 use super::{Job, Results, ScanForm};
 use crate::accumulate::Accumulation;
 use crate::args::{
@@ -10,12 +10,12 @@ use crate::args::{
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
 use crate::logger;
-use crate::number::{DType, Number, Operator, Work, with_folded, with_number};
-use crate::numbers::{Numbers, cast_all, tell_of_rounding};
+use crate::number::{DType, FoldWork, Number, Operator, with_fold, with_number};
+use crate::numbers::{Numbers, tell_of_rounding};
 use crate::text::{Gaps, Values};
 use std::path::Path;
 use warpfold::statistics::Moments;
-use warpfold::{Axis, Device, Monoid, Offsets, Prefixes, ops};
+use warpfold::{Axis, Device, Monoid, Offsets, Prefixes, Sortable, ops};
 
 /// The parts of an input, each of which is folded by itself.
 pub(super) enum Lanes {
@@ -132,45 +132,41 @@ impl Lanes {
                 return Err(no_extreme("the first result of --exclusive", start.op));
             }
         }
-        if !values.dtype().is_float() && start.accumulation.dtype.is_float() {
-            with_number!(values.dtype(), T => {
-                let integers = values.clone().into_vec::<T>();
-                tell_of_rounding(&start.name, &integers, start.accumulation.dtype);
-            });
+        let integers = (values.dtype(), values.bytes());
+        tell_of_rounding(&start.name, integers, start.accumulation.dtype);
+        let (init, dtype) = (start.parse_init()?, start.accumulation.dtype);
+        if start.accumulation.checked {
+            return self.exact(&start, &values, init, scan);
         }
-        with_folded!(start.accumulation.dtype, C => {
-            let (init, dtype) = (start.parse_init::<C>()?, start.accumulation.dtype);
-            let values = values.into_vec::<C>();
-            if start.accumulation.checked {
-                let exact = self.exact::<C>(&start, values, init, scan)?;
-                return Ok(Values::from(exact).cast(dtype));
-            }
-            let finite = values.iter().copied().all(is_finite) && init.is_none_or(is_finite);
-            let task = Task { lanes: self, device: start.device, values, init, scan };
-            let results = C::with_operator(start.op, task)?;
-            with_number!(dtype, T => {
-                let results = cast_all::<C, T>(results);
-                if !start.elements.is_float() {
-                    results.iter().for_each(|&x| note_rounding(&start.name, "a result", x));
-                }
-                if finite && let Some(&bad) = results.iter().find(|&&x| !is_finite(x)) {
-                    warn_of_overflow(&start.name, "a result", bad);
-                }
-                Ok(Values::from(results))
-            })
-        })
+        let is_finite = |values: &Values| values.first_not_finite().is_none();
+        let finite = is_finite(&values) && init.as_ref().is_none_or(is_finite);
+        let task = Task {
+            lanes: self,
+            device: start.device,
+            values,
+            init,
+            scan,
+        };
+        let results = with_fold(start.op, dtype, task)?.cast(dtype);
+        if !start.elements.is_float() {
+            (0..results.len()).for_each(|at| note_rounding(&start.name, "a result", &results, at));
+        }
+        if finite && let Some(bad) = results.first_not_finite() {
+            warn_of_overflow(&start.name, "a result", &results, bad);
+        }
+        Ok(results)
     }
 
     /// Sums and products of integers, none of which is out of range.
-    fn exact<C: Number>(
+    fn exact(
         &self,
         start: &Start<'_>,
-        values: Vec<C>,
-        init: Option<C>,
+        values: &Values,
+        init: Option<Values>,
         scan: Option<ScanForm>,
-    ) -> Result<Vec<C>> {
-        let init = init.map(Number::to_integer);
-        let wide: Vec<i128> = values.iter().map(|value| value.to_integer()).collect();
+    ) -> Result<Values> {
+        let init = init.map(|init| init.integer(0));
+        let wide: Vec<i128> = (0..values.len()).map(|row| values.integer(row)).collect();
         let results = match start.op {
             Operator::Mul => self.products(&wide, init.unwrap_or(1), scan),
             _ => match scan {
@@ -192,7 +188,7 @@ impl Lanes {
             let what = format!("the result for {place}");
             return Err(accumulation.overflow(&start.name, what));
         }
-        Ok(results.into_iter().map(C::from_integer).collect())
+        Ok(accumulation.values(results))
     }
 
     /// Products that stay out of range once they are, unless they become 0.
@@ -221,34 +217,26 @@ impl Lanes {
     }
 }
 
-fn is_finite<T: Number>(number: T) -> bool {
-    !T::DTYPE.is_float() || number.cast::<f64>().is_finite()
-}
-
 /// A fold, except its operator.
-struct Task<'a, C> {
+struct Task<'a> {
     lanes: &'a Lanes,
     device: &'a Device,
-    values: Vec<C>,
-    init: Option<C>,
+    values: Values,
+    init: Option<Values>,
     scan: Option<ScanForm>,
 }
 
-impl<C: Number<Bound = C>> Work<C> for Task<'_, C> {
-    type Output = Vec<C>;
+impl FoldWork for Task<'_> {
+    type Output = Values;
 
-    fn run<Op: Monoid<C>>(self) -> Result<Vec<C>> {
-        let Task {
-            lanes,
-            device,
-            values,
-            init,
-            scan,
-        } = self;
-        match scan {
+    fn run<C: Number, Op: Monoid<C>>(self) -> Result<Values> {
+        let (lanes, device, init) = (self.lanes, self.device, self.init.map(only::<C>));
+        let values = self.values.into_vec::<C>();
+        let results = match self.scan {
             None => lanes.reduce::<C, Op>(device, values, init),
             Some(form) => lanes.scan::<C, Op>(device, values, form.prefixes(init)),
-        }
+        };
+        results.map(C::to_values)
     }
 }
 
@@ -414,20 +402,18 @@ fn run(
 /// All numbers, in a type.
 pub(super) fn read(numbers: Numbers, dtype: DType) -> Result<Values> {
     let name = numbers.name.clone();
-    with_number!(dtype, T => {
-        let (mut all, mut pieces) = (Vec::<T>::new(), numbers.pieces::<T>());
-        while let Some(piece) = pieces.next() {
-            all.extend(piece?);
-            if pieces.absent.iter().any(|absent| !absent.is_empty()) {
-                return Err(Failure::with_remedy(
-                    &name,
-                    "numbers are missing, so the others would lie in other places",
-                    "give --missing nan, or fill them in",
-                ));
-            }
+    let (mut all, mut pieces) = (Values::of(dtype), numbers.pieces(dtype));
+    while let Some(piece) = pieces.next() {
+        all.append(piece?);
+        if pieces.absent.iter().any(|absent| !absent.is_empty()) {
+            return Err(Failure::with_remedy(
+                &name,
+                "numbers are missing, so the others would lie in other places",
+                "give --missing nan, or fill them in",
+            ));
         }
-        Ok(all.into())
-    })
+    }
+    Ok(all)
 }
 
 /// The whole numbers of a file beside the data.
@@ -457,10 +443,11 @@ fn read_beside_data(file: &Path, what: &str) -> Result<Vec<u64>> {
             format_args!("give {what} that are whole numbers"),
         ));
     }
-    let values: Vec<i128> = with_number!(dtype, T => {
-        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
-        pieces.concat().into_iter().map(Number::to_integer).collect()
-    });
+    let mut values: Vec<i128> = Vec::new();
+    for piece in numbers.pieces(dtype) {
+        let piece = piece?;
+        values.extend((0..piece.len()).map(|row| piece.integer(row)));
+    }
     let of = |(number, value): (usize, i128)| {
         u64::try_from(value).map_err(|_| {
             let cause = format!("number {number}, from 0, is {value}: {what} are not negative");
@@ -491,8 +478,8 @@ pub(super) fn decode(arguments: &DecodeArguments) -> Result<()> {
         ));
     }
     let decoded = with_number!(column.dtype, T => {
-        let decoded = warpfold::decode::<T, u64>(&values.into_vec::<T>(), &counts)?;
-        Values::from(decoded)
+        let bits = T::to_bits_of(values.into_vec::<T>());
+        Values::from(T::of_bits(warpfold::decode::<<T as Sortable>::Bits, u64>(&bits, &counts)?))
     });
     let results = Results::new(job.output, job.output_format, &[column], None, None)?;
     let mut results = results.times(times);

@@ -1,7 +1,8 @@
 //! Quantiles of numbers that need not fit into memory.
 
 use crate::failure::{Failure, Result};
-use crate::number::{DType, Number};
+use crate::number::DType;
+use crate::text::Values;
 use crate::value::Value;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -37,16 +38,28 @@ impl Quantiles {
         }
     }
 
-    pub(super) fn push<T: Number>(&mut self, values: &[T]) -> Result<()> {
-        for value in values {
-            let key = match T::DTYPE.is_float() {
-                true => key_of_float(value.cast()),
-                false => key_of_integer(value.to_integer(), T::DTYPE.is_signed()),
-            };
-            self.has_nan |= key.is_none();
-            self.keys.push(key.unwrap_or(u64::MAX));
-        }
-        self.count += values.len() as u64;
+    pub(super) fn push(&mut self, values: &Values) -> Result<()> {
+        (0..values.len()).for_each(|row| self.add(values, row));
+        self.spill_much()
+    }
+
+    /// Takes the number in a row.
+    pub(super) fn push_one(&mut self, values: &Values, row: usize) -> Result<()> {
+        self.add(values, row);
+        self.spill_much()
+    }
+
+    fn add(&mut self, values: &Values, row: usize) {
+        let key = match self.dtype.is_float() {
+            true => key_of_float(values.float(row)),
+            false => key_of_integer(values.integer(row), self.dtype.is_signed()),
+        };
+        self.has_nan |= key.is_none();
+        self.keys.push(key.unwrap_or(u64::MAX));
+        self.count += 1;
+    }
+
+    fn spill_much(&mut self) -> Result<()> {
         match self.keys.len() > KEPT_KEYS {
             true => self.spill(),
             false => Ok(()),
@@ -201,11 +214,12 @@ fn failure(error: io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::Number;
 
     fn at<T: Number>(values: &[T], levels: &[f64]) -> Vec<Value> {
         let mut quantiles = Quantiles::new(&Device::cpu(), T::DTYPE);
         for piece in values.chunks(50) {
-            quantiles.push(piece).unwrap();
+            quantiles.push(&T::to_values(piece.to_vec())).unwrap();
         }
         quantiles.at(levels).unwrap()
     }

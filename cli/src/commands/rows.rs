@@ -3,11 +3,10 @@
 use crate::args::{Format, InputArguments};
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result};
-use crate::number::{Number, with_number};
+use crate::number::with_number;
 use crate::text::{self, Values, Words};
 use std::cmp::Ordering;
-use warpfold::codegen::kernels::Bits;
-use warpfold::{Device, Order, Sortable};
+use warpfold::{Device, Order};
 
 /// The columns that rows are sorted by, the first one first.
 #[derive(Debug, Clone)]
@@ -91,14 +90,10 @@ impl Keys {
                 Some(places) => rows[*column].gather(places),
             };
             let key = ranked(key, words.as_ref());
-            let found = with_number!(key.dtype(), T => {
-                let key = device.upload_vec(key.into_vec::<T>())?;
-                device.argsort(&key, *order)?.into_vec()?
-            });
-            let found = found.into_iter().map(|place| place as usize);
+            let found = order_of(device, key, *order)?;
             places = Some(match places {
-                None => found.collect(),
-                Some(places) => found.map(|place| places[place]).collect(),
+                None => found,
+                Some(places) => found.into_iter().map(|place| places[place]).collect(),
             });
         }
         Ok(places.unwrap_or_default())
@@ -143,15 +138,18 @@ impl Keys {
 
     /// For each row the ranks of its keys: integers that grow as the order says.
     pub(super) fn ranks(&self, rows: &[Values]) -> Vec<Vec<u64>> {
-        let ranks = self.0.iter().map(|key| {
-            with_number!(rows[key.column].dtype(), T => {
-                let map = <T as Sortable>::key_map(key.order);
-                let values = rows[key.column].clone().into_vec::<T>();
-                values.into_iter().map(|value| map.rank(value).wide() as u64).collect()
-            })
-        });
+        let ranks = self.0.iter().map(|key| rows[key.column].ranks(key.order));
         ranks.collect()
     }
+}
+
+/// Where numbers stand in their order.
+pub(super) fn order_of(device: &Device, values: Values, order: Order) -> Result<Vec<usize>> {
+    let places = with_number!(values.dtype(), T => {
+        let values = device.upload_vec(values.into_vec::<T>())?;
+        device.argsort(&values, order)?.into_vec()?
+    });
+    Ok(places.into_iter().map(|place| place as usize).collect())
 }
 
 /// The numbers that stand for the words of a column in their order, or else its own.
@@ -302,11 +300,7 @@ impl<'a> Named<'a> {
 /// Appends rows to others.
 pub(super) fn append(rows: &mut [Values], others: Vec<Values>) {
     for (values, others) in rows.iter_mut().zip(others) {
-        with_number!(values.dtype(), T => {
-            let mut all = std::mem::replace(values, Values::of(T::DTYPE)).into_vec::<T>();
-            all.extend(others.into_vec::<T>());
-            *values = all.into();
-        });
+        values.append(others);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Job, Results};
 use crate::args::{Condition, FileArguments};
 use crate::columns::Column;
 use crate::failure::Result;
-use crate::number::{DType, with_number};
+use crate::number::{DType, Number, with_number};
 use crate::output::Writer;
 use crate::pieces::Places;
 use crate::text::{Gaps, Values};
@@ -36,7 +36,7 @@ pub(super) fn run(files: &FileArguments, condition: &Condition, positions: bool)
             let places = rows
                 .iter()
                 .map(|&row| start + places.place(row as usize) as u64);
-            writer.write(&places.collect::<Vec<u64>>())?;
+            writer.write(places.collect::<Vec<u64>>())?;
             start += count as u64;
         }
         return writer.finish();
@@ -70,12 +70,12 @@ type Filter = Box<dyn FnMut(&Device, Values, Wanted) -> Result<Values>>;
 /// What keeps numbers of a type.
 fn filter(condition: &Condition, dtype: DType) -> Result<Filter> {
     with_number!(dtype, T => {
-        let kept = condition.parse::<T>()?;
+        let kept = condition.parse::<T>()?.ranks();
         Ok(Box::new(move |device: &Device, values: Values, wanted: Wanted| {
-            let values = values.into_vec::<T>();
+            let bits = T::to_bits_of(values.into_vec::<T>());
             Ok(match wanted {
-                Wanted::Numbers => kept.select(device, values)?.into(),
-                Wanted::Positions => kept.positions(device, values)?.into(),
+                Wanted::Numbers => T::of_bits(kept.select(device, bits)?).into(),
+                Wanted::Positions => kept.positions(device, bits)?.into(),
             })
         }))
     })

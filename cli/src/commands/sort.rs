@@ -4,12 +4,11 @@ use super::rows::{Keys, append, check_by, count, sift_down};
 use super::{Job, Results};
 use crate::args::SortArguments;
 use crate::failure::{Failure, Result};
-use crate::number::{DType, with_number};
+use crate::number::DType;
 use crate::pieces::PIECE;
 use crate::text::{Gaps, Values};
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
-use warpfold::bytemuck;
 
 /// Sorts numbers, or the rows of a table by some columns. What does not fit the memory that the
 /// user grants is sorted in runs, which a temporary file holds until they are merged.
@@ -174,7 +173,9 @@ fn values_of(rows: &mut [Vec<u8>], types: &[DType]) -> Vec<Values> {
     let each = rows.iter_mut().zip(types);
     let values = each.map(|(bytes, dtype)| {
         let bytes = std::mem::take(bytes);
-        with_number!(*dtype, T => Values::from(bytemuck::pod_collect_to_vec::<u8, T>(&bytes)))
+        let mut values = Values::zeros(*dtype, bytes.len() / dtype.size());
+        values.bytes_mut().copy_from_slice(&bytes);
+        values
     });
     values.collect()
 }

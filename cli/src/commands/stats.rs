@@ -5,11 +5,10 @@ use super::quantiles::Quantiles;
 use super::{choose_device, print};
 use crate::args::{Format, StatsArguments};
 use crate::columns::Columns;
-use crate::condition::Kept;
 use crate::exact;
 use crate::failure::{Failure, Result};
 use crate::logger;
-use crate::number::{DType, End, Number, Work, with_number};
+use crate::number::{DType, End, Number};
 use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use crate::value::Value;
@@ -47,11 +46,14 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
         let file = file.map_or_else(|| input.name.clone(), |file| file.display().to_string());
         let unit = input.times.as_ref().map(ToString::to_string);
         let types = input.dtypes();
-        let mut statistics: Vec<Box<dyn Statistics>> = Vec::new();
+        let mut statistics: Vec<Statistics> = Vec::new();
         for dtype in &types {
-            statistics.push(with_number!(*dtype, T => {
-                Box::new(Of::<T>::new(&device, estimate, !levels.is_empty()))
-            }));
+            statistics.push(Statistics::new(
+                &device,
+                *dtype,
+                estimate,
+                !levels.is_empty(),
+            ));
         }
         let mut pieces = input.pieces(types);
         while let Some(piece) = pieces.next() {
@@ -128,10 +130,7 @@ fn along(
     let names = NAMES.iter().filter(|&&name| name != MISSING);
     let names: Vec<String> = names.map(|&name| name.into()).chain(quantiles).collect();
     let numbers = input.into_numbers("it")?;
-    let lanes = with_number!(dtype, T => {
-        let values = read(numbers, dtype)?.into_vec::<T>();
-        of_lanes::<T>(device, axis, values, estimate, levels)?
-    });
+    let lanes = of_lanes(device, axis, read(numbers, dtype)?, estimate, levels)?;
     let shown = lanes.into_iter().enumerate().map(|(lane, values)| Shown {
         name: index_of(lane, &shape),
         dtype,
@@ -161,14 +160,14 @@ fn index_of(mut lane: usize, shape: &[usize]) -> String {
 }
 
 /// The statistics of each lane, but for missing values.
-fn of_lanes<T: Number>(
+fn of_lanes(
     device: &Device,
     axis: Axis,
-    values: Vec<T>,
+    values: Values,
     estimate: Estimate,
     levels: &[f64],
 ) -> Result<Vec<Vec<Value>>> {
-    let (count, lanes) = (axis.lane_len(), axis.lanes());
+    let (count, lanes, dtype) = (axis.lane_len(), axis.lanes(), values.dtype());
     let lane_of = |place: usize| {
         let inner = axis.inner_len();
         place / (count * inner) * inner + place % inner
@@ -176,43 +175,38 @@ fn of_lanes<T: Number>(
     let (mut sums, mut nans) = (vec![0_i128; lanes], vec![0_u64; lanes]);
     let mut quantiles: Vec<Quantiles> = Vec::new();
     if !levels.is_empty() {
-        quantiles.extend((0..lanes).map(|_| Quantiles::new(device, T::DTYPE)));
+        quantiles.extend((0..lanes).map(|_| Quantiles::new(device, dtype)));
     }
-    for (place, &value) in values.iter().enumerate() {
+    for place in 0..values.len() {
         let lane = lane_of(place);
-        match T::DTYPE.is_float() {
-            true => nans[lane] += u64::from(value.cast::<f64>().is_nan()),
-            false => sums[lane] += value.to_integer(),
+        match dtype.is_float() {
+            true => nans[lane] += u64::from(values.float(place).is_nan()),
+            false => sums[lane] += values.integer(place),
         }
         if let Some(quantiles) = quantiles.get_mut(lane) {
-            quantiles.push(&[value])?;
+            quantiles.push_one(&values, place)?;
         }
     }
-    let values = device.upload_vec(values)?;
-    let extreme = |end| -> Result<Vec<T>> { T::with_extreme(end, Lanes(device, &values, axis)) };
-    let (least, greatest) = (extreme(End::Least)?, extreme(End::Greatest)?);
-    let [arg_min, arg_max] = match count {
-        0 => [Vec::new(), Vec::new()],
-        _ => [
-            device.arg_min_axis(&values, axis)?.into_vec()?,
-            device.arg_max_axis(&values, axis)?.into_vec()?,
-        ],
-    };
-    let moments = device.moments_axis(&values, axis)?;
+    let Along {
+        least,
+        greatest,
+        places,
+        moments,
+    } = with_counted!(dtype, C => along_axis::<C>(device, axis, values.into_vec())?);
     let mut quantiles = quantiles.into_iter();
     let of_lane = |lane: usize| -> Result<Vec<Value>> {
         let some = (count > 0).then_some(lane);
-        let number = |all: &[T]| some.map_or(Value::Nothing, |lane| all[lane].to_value());
+        let number = |all: &Values| some.map_or(Value::Nothing, |lane| shown(all, lane, dtype));
         let place = |all: &[u64]| Value::count(some.map(|lane| all[lane]));
         let mut values = vec![
             Value::count(Some(count as u64)),
-            Value::count(T::DTYPE.is_float().then_some(nans[lane])),
+            Value::count(dtype.is_float().then_some(nans[lane])),
             number(&least),
-            place(&arg_min),
+            place(&places[0]),
             number(&greatest),
-            place(&arg_max),
+            place(&places[1]),
         ];
-        values.extend(of_moments::<T>(&moments[lane], estimate, sums[lane]));
+        values.extend(of_moments(&moments[lane], estimate, sums[lane], dtype));
         if let Some(quantiles) = quantiles.next() {
             values.extend(quantiles.at(levels)?);
         }
@@ -221,14 +215,49 @@ fn of_lanes<T: Number>(
     (0..lanes).map(of_lane).collect()
 }
 
-/// The extreme of each lane, except its operator.
-struct Lanes<'a, T: Number>(&'a Device, &'a Buffer<T>, Axis);
+/// What reductions along an axis give.
+struct Along {
+    least: Values,
+    greatest: Values,
+    /// Where the least and the greatest stand. Nothing if lanes are empty.
+    places: [Vec<u64>; 2],
+    moments: Vec<Moments>,
+}
 
-impl<T: Number> Work<T> for Lanes<'_, T> {
-    type Output = Vec<T>;
+fn along_axis<C: Number>(device: &Device, axis: Axis, values: Vec<C>) -> Result<Along> {
+    let values = device.upload_vec(values)?;
+    let least = device.reduce_axis::<C, C::Least>(&values, axis)?;
+    let greatest = device.reduce_axis::<C, C::Greatest>(&values, axis)?;
+    Ok(Along {
+        least: C::to_values(least.into_vec()?),
+        greatest: C::to_values(greatest.into_vec()?),
+        places: match axis.lane_len() {
+            0 => [Vec::new(), Vec::new()],
+            _ => [
+                device.arg_min_axis(&values, axis)?.into_vec()?,
+                device.arg_max_axis(&values, axis)?.into_vec()?,
+            ],
+        },
+        moments: device.moments_axis(&values, axis)?,
+    })
+}
 
-    fn run<Op: Monoid<T>>(self) -> Result<Vec<T>> {
-        Ok(self.0.reduce_axis::<T, Op>(self.1, self.2)?.into_vec()?)
+/// Evaluates an expression in which a name stands for the type that numbers are compared in, and
+/// counted: one that holds all numbers of the type that a [`DType`] names. There are few, since all
+/// that the expression calls is compiled for each.
+macro_rules! with_counted {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::number::with_bound!(@arms $dtype, $T => $body,
+            U8 | I8 | U16 | I16 | F16 | Bf16 | F32 f32, U32 | I32 | F64 f64, U64 u64, I64 i64)
+    };
+}
+pub(super) use with_counted;
+
+/// A number that was compared, as one of its own type.
+fn shown(values: &Values, row: usize, dtype: DType) -> Value {
+    match dtype.is_float() {
+        true => values.value(row),
+        false => Value::Integer(values.integer(row)),
     }
 }
 
@@ -298,84 +327,65 @@ fn json(columns: &[Shown<'_>]) -> String {
 }
 
 /// Statistics of numbers that come in pieces.
-trait Statistics {
-    /// Takes numbers, and the places among them that are absent.
-    fn push(&mut self, values: Values, absent: &[usize]) -> Result<()>;
-
-    /// In the order of their names. So many values were missing, if that can be.
-    fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>>;
-}
-
-/// The statistics of numbers of a type.
-struct Of<T: Number> {
-    device: Device,
+struct Statistics {
+    dtype: DType,
     estimate: Estimate,
     count: u64,
     /// Where the next piece starts: those that are absent have places, too.
     places: u64,
     nan: u64,
-    min: Extreme<T>,
-    max: Extreme<T>,
-    moments: MomentsReducer<Device>,
+    of_type: Box<dyn Extremes>,
     /// Of integers.
     sum: i128,
     quantiles: Option<Quantiles>,
 }
 
-impl<T: Number> Of<T> {
-    fn new(device: &Device, estimate: Estimate, quantiles: bool) -> Self {
-        Of {
-            device: device.clone(),
+impl Statistics {
+    fn new(device: &Device, dtype: DType, estimate: Estimate, quantiles: bool) -> Self {
+        Statistics {
+            dtype,
             estimate,
             count: 0,
             places: 0,
             nan: 0,
-            min: Extreme::new(End::Least),
-            max: Extreme::new(End::Greatest),
-            moments: device.moments_reducer(),
+            of_type: with_counted!(dtype, C => Box::new(Of::<C>::new(device))),
             sum: 0,
-            quantiles: quantiles.then(|| Quantiles::new(device, T::DTYPE)),
+            quantiles: quantiles.then(|| Quantiles::new(device, dtype)),
         }
     }
-}
 
-impl<T: Number> Statistics for Of<T> {
+    /// Takes numbers, and the places among them that are absent.
     fn push(&mut self, values: Values, absent: &[usize]) -> Result<()> {
-        let piece = values.into_vec::<T>();
-        if !T::DTYPE.is_float() {
-            self.sum += piece.iter().map(|value| value.to_integer()).sum::<i128>();
+        let count = values.len();
+        if !self.dtype.is_float() {
+            self.sum += values.sum();
         }
         if let Some(quantiles) = &mut self.quantiles {
-            quantiles.push(&piece)?;
+            quantiles.push(&values)?;
         }
-        let device = &self.device;
-        let values = device.upload_vec(piece)?;
-        if T::DTYPE.is_float() {
-            self.nan += Kept::<T>::nan().count(device, &values)? as u64;
-        }
-        let place = |number| self.places + Places::of(absent).place(number) as u64;
-        self.min.look_at(device, &values, place)?;
-        self.max.look_at(device, &values, place)?;
-        self.count += values.len() as u64;
-        self.places += (values.len() + absent.len()) as u64;
-        self.moments.push::<T>(&values)?;
+        let before = self.places;
+        let place = |number| before + Places::of(absent).place(number) as u64;
+        self.nan += self.of_type.push(values, &place)?;
+        self.count += count as u64;
+        self.places += (count + absent.len()) as u64;
         Ok(())
     }
 
-    fn values(self: Box<Self>, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>> {
-        let moments = self.moments.value();
-        let number = |value: Option<T>| value.map_or(Value::Nothing, T::to_value);
-        let place = |place: Option<(T, u64)>| Value::count(place.map(|(_, place)| place));
+    /// In the order of their names. So many values were missing, if that can be.
+    fn values(self, missing: Option<u64>, levels: &[f64]) -> Result<Vec<Value>> {
+        let dtype = self.dtype;
+        let (moments, extremes) = self.of_type.values();
+        let [min, max] = extremes.map(|extreme| match extreme {
+            Some((value, place)) => [shown(&value, 0, dtype), Value::count(Some(place))],
+            None => [Value::Nothing; 2],
+        });
         let mut values = vec![
             Value::count(Some(self.count)),
             Value::count(missing),
-            Value::count(T::DTYPE.is_float().then_some(self.nan)),
-            number(self.min.value),
-            place(self.min.place),
-            number(self.max.value),
-            place(self.max.place),
+            Value::count(dtype.is_float().then_some(self.nan)),
         ];
-        values.extend(of_moments::<T>(&moments, self.estimate, self.sum));
+        values.extend([min, max].concat());
+        values.extend(of_moments(&moments, self.estimate, self.sum, dtype));
         if let Some(quantiles) = self.quantiles {
             values.extend(quantiles.at(levels)?);
         }
@@ -383,8 +393,60 @@ impl<T: Number> Statistics for Of<T> {
     }
 }
 
+/// What is compiled for each type that numbers are compared in.
+trait Extremes {
+    /// Takes numbers, and says how many of them are NaN. `place_of` says where a number of these
+    /// stands in the whole input.
+    fn push(&mut self, values: Values, place_of: &dyn Fn(usize) -> u64) -> Result<u64>;
+
+    /// The moments; and the least number and the greatest, with the places of the first of those.
+    fn values(&self) -> (Moments, [Option<(Values, u64)>; 2]);
+}
+
+struct Of<C: Number> {
+    device: Device,
+    min: Extreme<C>,
+    max: Extreme<C>,
+    moments: MomentsReducer<Device>,
+}
+
+impl<C: Number<Bound = C>> Of<C> {
+    fn new(device: &Device) -> Self {
+        Of {
+            device: device.clone(),
+            min: Extreme::new(End::Least),
+            max: Extreme::new(End::Greatest),
+            moments: device.moments_reducer(),
+        }
+    }
+}
+
+impl<C: Number<Bound = C>> Extremes for Of<C> {
+    fn push(&mut self, values: Values, place_of: &dyn Fn(usize) -> u64) -> Result<u64> {
+        let piece = values.into_vec::<C>();
+        // Nothing else is not equal to itself.
+        let nan = piece
+            .iter()
+            .filter(|value| value.partial_cmp(value).is_none());
+        let nan = nan.count() as u64;
+        let values = self.device.upload_vec(piece)?;
+        self.min.look_at(&self.device, &values, place_of)?;
+        self.max.look_at(&self.device, &values, place_of)?;
+        self.moments.push::<C>(&values)?;
+        Ok(nan)
+    }
+
+    fn values(&self) -> (Moments, [Option<(Values, u64)>; 2]) {
+        let extremes = [&self.min, &self.max].map(|extreme| {
+            let (value, (_, place)) = extreme.value.zip(extreme.place)?;
+            Some((C::to_values(vec![value]), place))
+        });
+        (self.moments.value(), extremes)
+    }
+}
+
 /// The sum, the mean and the standard deviation. Those of integers have an exact sum.
-fn of_moments<T: Number>(moments: &Moments, estimate: Estimate, sum: i128) -> [Value; 3] {
+fn of_moments(moments: &Moments, estimate: Estimate, sum: i128, dtype: DType) -> [Value; 3] {
     let count = moments.count();
     let of_some = |least: u64, value: f64| match count >= least {
         true => Value::Double(value),
@@ -394,7 +456,7 @@ fn of_moments<T: Number>(moments: &Moments, estimate: Estimate, sum: i128) -> [V
         Estimate::Sample => 2,
         Estimate::Population => 1,
     };
-    let (sum, mean) = match T::DTYPE.is_float() {
+    let (sum, mean) = match dtype.is_float() {
         true => (Value::Double(sum_of(moments, count)), moments.mean()),
         false => (Value::Integer(sum), exact::mean(sum, count)),
     };
@@ -421,7 +483,7 @@ struct Extreme<T> {
     place: Option<(T, u64)>,
 }
 
-impl<T: Number> Extreme<T> {
+impl<T: Number<Bound = T>> Extreme<T> {
     fn new(end: End) -> Self {
         Extreme {
             end,
@@ -435,7 +497,7 @@ impl<T: Number> Extreme<T> {
         &mut self,
         device: &Device,
         values: &Buffer<T>,
-        place_of: impl Fn(usize) -> u64,
+        place_of: &dyn Fn(usize) -> u64,
     ) -> Result<()> {
         let is_min = self.end == End::Least;
         let place = match is_min {
@@ -443,42 +505,35 @@ impl<T: Number> Extreme<T> {
             false => device.arg_max(values)?,
         };
         let Some(place) = place else { return Ok(()) };
-        let here = T::with_extreme(self.end, Reduction(device, values))?;
+        let here = extreme_of(self.end, device, values)?;
         let beats = |old: T| {
-            let (old, new) = (old.widen(), here.widen());
-            let is_nan = |x: T::Bound| x.partial_cmp(&x).is_none();
-            !is_nan(old) && (is_nan(new) || if is_min { new < old } else { new > old })
+            let is_nan = |x: T| x.partial_cmp(&x).is_none();
+            !is_nan(old) && (is_nan(here) || if is_min { here < old } else { here > old })
         };
         if self.place.is_none_or(|(old, _)| beats(old)) {
             self.place = Some((here, place_of(place)));
         }
         self.value = Some(match self.value {
-            Some(old) => T::with_extreme(self.end, Combination(old, here))?,
+            Some(old) => extreme_of_two(self.end, old, here),
             None => here,
         });
         Ok(())
     }
 }
 
-/// The fold of a buffer, except its operator.
-pub(super) struct Reduction<'a, T: Number>(pub(super) &'a Device, pub(super) &'a Buffer<T>);
-
-impl<T: Number> Work<T> for Reduction<'_, T> {
-    type Output = T;
-
-    fn run<Op: Monoid<T>>(self) -> Result<T> {
-        Ok(self.0.reduce::<T, Op>(self.1)?)
-    }
+/// The least or the greatest number of a buffer.
+pub(super) fn extreme_of<C: Number>(end: End, device: &Device, values: &Buffer<C>) -> Result<C> {
+    Ok(match end {
+        End::Least => device.reduce::<C, C::Least>(values)?,
+        End::Greatest => device.reduce::<C, C::Greatest>(values)?,
+    })
 }
 
-/// The fold of two numbers, except its operator.
-pub(super) struct Combination<T>(pub(super) T, pub(super) T);
-
-impl<T: Number> Work<T> for Combination<T> {
-    type Output = T;
-
-    fn run<Op: Monoid<T>>(self) -> Result<T> {
-        Ok(T::narrow(Op::combine(self.0.widen(), self.1.widen())))
+/// The lesser or the greater of two numbers.
+pub(super) fn extreme_of_two<C: Number<Bound = C>>(end: End, a: C, b: C) -> C {
+    match end {
+        End::Least => <C::Least as Monoid<C>>::combine(a, b),
+        End::Greatest => <C::Greatest as Monoid<C>>::combine(a, b),
     }
 }
 

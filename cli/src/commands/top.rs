@@ -1,11 +1,12 @@
 //! `warpfold top`.
 
 use super::rows::{Keys, append, check_by, count};
+use super::stats::with_counted;
 use super::{Job, Results};
 use crate::args::{Format, TopArguments};
 use crate::columns::Column;
 use crate::failure::Result;
-use crate::number::{DType, Number, with_number};
+use crate::number::{DType, Number};
 use crate::pieces::{PIECE, Pieces, Places};
 use crate::text::{Gaps, Values};
 use warpfold::{Candidate, Device, Order, Sortable};
@@ -47,8 +48,14 @@ pub(super) fn run(arguments: &TopArguments) -> Result<()> {
     let times = job.columns.times.clone().filter(|_| !arguments.positions);
     let pieces = job.columns.pieces(types.clone());
     let mut held = match (&types[..], keys.order_of_one()) {
-        (&[dtype], Some(order)) if is_array => {
-            with_number!(dtype, T => numbers::<T>(device, pieces, arguments.k, order)?)
+        // A half that is NaN has bits that no wider type keeps.
+        (&[dtype], Some(order)) if is_array && (!dtype.is_float() || dtype.size() > 2) => {
+            let mut held = with_counted!(dtype, C => {
+                numbers::<C>(device, pieces, arguments.k, order)?
+            });
+            let values = std::mem::replace(&mut held[0], Values::of(dtype));
+            held[0] = values.cast(dtype);
+            held
         }
         _ => rows(device, pieces, &types, arguments.k, &keys)?,
     };

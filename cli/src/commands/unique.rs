@@ -4,10 +4,10 @@ use super::Job;
 use super::distinct::Distinct;
 use crate::args::{OutputFormat, UniqueArguments};
 use crate::failure::{Failure, Result};
-use crate::number::{DType, Number, with_number};
+use crate::number::DType;
 use crate::output::{Output, Writer};
 use crate::pieces::Places;
-use crate::text::Gaps;
+use crate::text::{Gaps, Values};
 use std::path::Path;
 use warpfold::Device;
 
@@ -59,25 +59,29 @@ fn write_all(arguments: &UniqueArguments) -> Result<()> {
     }
     let [mut counts, mut starts] =
         others.map(|other| other.map(|(to, format)| Writer::new(to, format, DType::U64, None)));
-    let counted = arguments.count || counts.is_some() || starts.is_some();
     let mut writer = Writer::new(job.output, format, dtype, None).times(numbers.times.clone());
     if arguments.count {
         writer = writer.counted();
     }
-    with_number!(dtype, T => if arguments.sort {
-        let Distinct { items, counts: lengths, firsts } = Distinct::<T>::of(device, numbers)?;
+    if arguments.sort {
+        let Distinct {
+            items,
+            counts: lengths,
+            firsts,
+            ..
+        } = Distinct::of(device, numbers)?;
         match arguments.count {
             true => writer.write_counted(&lengths, &items)?,
-            false => writer.write(&items)?,
+            false => writer.write(items)?,
         }
-        for (writer, numbers) in [(&mut counts, &lengths), (&mut starts, &firsts)] {
+        for (writer, numbers) in [(&mut counts, lengths), (&mut starts, firsts)] {
             if let Some(writer) = writer {
                 writer.write(numbers)?;
             }
         }
     } else {
         let (mut open, mut places) = (None, 0);
-        let mut pieces = numbers.pieces::<T>();
+        let mut pieces = numbers.pieces(dtype);
         loop {
             let piece = pieces.next().transpose()?;
             let ended = piece.is_none();
@@ -86,16 +90,16 @@ fn write_all(arguments: &UniqueArguments) -> Result<()> {
                     let count = piece.len() + pieces.absent[0].len();
                     let start = places;
                     places += count as u64;
-                    Runs::of(device, piece, &mut open, start, &pieces.absent[0], counted)?
+                    Runs::of(device, piece, &mut open, start, &pieces.absent[0])?
                 }
-                None => Runs::last(open.take()),
+                None => Runs::last(open.take(), dtype),
             };
             if arguments.count {
                 writer.write_counted(&runs.lengths, &runs.items)?;
             } else {
-                writer.write(&runs.items)?;
+                writer.write(runs.items)?;
             }
-            for (writer, numbers) in [(&mut counts, &runs.lengths), (&mut starts, &runs.starts)] {
+            for (writer, numbers) in [(&mut counts, runs.lengths), (&mut starts, runs.starts)] {
                 if let Some(writer) = writer {
                     writer.write(numbers)?;
                 }
@@ -104,87 +108,103 @@ fn write_all(arguments: &UniqueArguments) -> Result<()> {
                 break;
             }
         }
-    });
+    }
     let writers = [Some(writer), counts, starts].into_iter().flatten();
     let ended: Vec<Output> = writers.map(Writer::end).collect::<Result<_>>()?;
     Output::finish_all(ended)
 }
 
 /// A run of equal numbers that may go on in the next piece.
-#[derive(Clone, Copy)]
-struct Run<T> {
-    item: T,
+struct Run {
+    /// One number.
+    item: Values,
     start: u64,
     length: u64,
 }
 
 /// Runs that are complete.
-struct Runs<T> {
-    items: Vec<T>,
+struct Runs {
+    items: Values,
     starts: Vec<u64>,
     lengths: Vec<u64>,
 }
 
-impl<T: Number> Runs<T> {
-    fn last(run: Option<Run<T>>) -> Runs<T> {
-        let run = run.iter();
-        Runs {
-            items: run.clone().map(|run| run.item).collect(),
-            starts: run.clone().map(|run| run.start).collect(),
-            lengths: run.map(|run| run.length).collect(),
+impl Runs {
+    fn last(run: Option<Run>, dtype: DType) -> Runs {
+        match run {
+            Some(run) => Runs {
+                items: run.item,
+                starts: vec![run.start],
+                lengths: vec![run.length],
+            },
+            None => Runs {
+                items: Values::of(dtype),
+                starts: Vec::new(),
+                lengths: Vec::new(),
+            },
         }
     }
 
     /// The runs of a piece, but for the last, after the open one of the piece before. The first of
     /// the piece may go on with that. The piece starts at a place, and some of its places have no
-    /// number. Without `counted`, starts and lengths are left out.
+    /// number.
     fn of(
         device: &Device,
-        mut piece: Vec<T>,
-        open: &mut Option<Run<T>>,
+        mut piece: Values,
+        open: &mut Option<Run>,
         start: u64,
         absent: &[usize],
-        counted: bool,
-    ) -> Result<Runs<T>> {
-        if piece.is_empty() {
-            return Ok(Self::last(None));
+    ) -> Result<Runs> {
+        if piece.len() == 0 {
+            return Ok(Self::last(None, piece.dtype()));
         }
         // The open run comes again, as one number.
-        let before = *open;
-        if let Some(run) = before {
-            piece.insert(0, run.item);
+        let before = open.take();
+        if let Some(run) = &before {
+            let mut all = run.item.clone();
+            all.append(piece);
+            piece = all;
         }
-        let values = device.upload_vec(piece)?;
-        let mut runs = if counted {
-            let runs = device.runs::<T>(&values)?;
-            Runs {
-                items: runs.items.into_vec()?,
-                starts: runs.starts.into_vec()?,
-                lengths: runs.lengths.into_vec()?,
-            }
-        } else {
-            Runs {
-                items: device.unique::<T>(&values)?.into_vec()?,
-                starts: Vec::new(),
-                lengths: Vec::new(),
-            }
-        };
+        let (mut starts, mut lengths) = runs_of(device, piece.clone())?;
+        let firsts: Vec<usize> = starts.iter().map(|&first| first as usize).collect();
+        let (last, others) = firsts.split_last().expect("the piece has a run");
+        let (items, item) = (piece.gather(others), piece.gather(&[*last]));
         let mut places = Places::of(absent);
-        for first in &mut runs.starts {
+        for first in &mut starts {
             let number = (*first as usize).saturating_sub(usize::from(before.is_some()));
             *first = start + places.place(number) as u64;
         }
-        if let Some(run) = before
-            && let (Some(start), Some(length)) = (runs.starts.first_mut(), runs.lengths.first_mut())
-        {
-            *start = run.start;
-            *length += run.length - 1;
+        if let Some(run) = before {
+            starts[0] = run.start;
+            lengths[0] += run.length - 1;
         }
-        *open = runs.items.pop().map(|item| Run {
+        *open = starts.pop().zip(lengths.pop()).map(|(start, length)| Run {
             item,
-            start: runs.starts.pop().unwrap_or(0),
-            length: runs.lengths.pop().unwrap_or(1),
+            start,
+            length,
         });
-        Ok(runs)
+        Ok(Runs {
+            items,
+            starts,
+            lengths,
+        })
     }
+}
+
+/// Where runs of equal numbers start, and how long they are. A number is equal to another one of
+/// its type if it is in 64 bits: so this is compiled for two types.
+fn runs_of(device: &Device, values: Values) -> Result<(Vec<u64>, Vec<u64>)> {
+    let runs = match values.dtype().is_float() {
+        true => {
+            let values = device.upload_vec(values.into_vec::<f64>())?;
+            let runs = device.runs::<f64>(&values)?;
+            (runs.starts, runs.lengths)
+        }
+        false => {
+            let values = device.upload_vec(values.into_vec::<u64>())?;
+            let runs = device.runs::<u64>(&values)?;
+            (runs.starts, runs.lengths)
+        }
+    };
+    Ok((runs.0.into_vec()?, runs.1.into_vec()?))
 }

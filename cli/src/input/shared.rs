@@ -3,6 +3,7 @@
 //! It is read, not mapped. That takes no longer, since the pieces stay in the caches, and a file
 //! that becomes shorter meanwhile is an error, where a mapped one would end the program (SIGBUS).
 
+use crate::cast;
 use crate::failure::{Failure, Result};
 use crate::number::{DType, Number, with_number};
 use crate::numbers::tell_of_rounding;
@@ -34,29 +35,46 @@ impl SharedFile {
         if C::DTYPE == self.dtype {
             return self.fill(position, bytemuck::cast_slice_mut(to));
         }
-        let count = to.len();
-        with_number!(self.dtype, T => self.blocks::<T>(position, count, |block| {
-            tell_of_rounding(&self.name, block, C::DTYPE);
-            let (now, rest) = std::mem::take(&mut to).split_at_mut(block.len());
-            now.iter_mut().zip(block).for_each(|(to, number)| *to = number.cast());
+        let size = self.dtype.size();
+        self.blocks(position, to.len(), &mut |block| {
+            let (now, rest) = std::mem::take(&mut to).split_at_mut(block.len() / size);
+            tell_of_rounding(&self.name, (self.dtype, block), C::DTYPE);
+            cast::cast(
+                (self.dtype, block),
+                (C::DTYPE, bytemuck::cast_slice_mut(now)),
+            );
             to = rest;
-        }))
+        })
     }
 
-    /// Hands on so many numbers from a position on, in blocks of one length, but for the last. `T`
-    /// is their type.
-    pub(crate) fn blocks<T: Number>(
+    /// Whether no number is infinite or NaN.
+    pub(crate) fn is_finite(&self) -> Result<bool> {
+        let mut is_finite = true;
+        if self.dtype.is_float() {
+            self.blocks(0, self.count, &mut |block| {
+                with_number!(self.dtype, T => {
+                    let numbers: &[T] = bytemuck::cast_slice(block);
+                    is_finite &= numbers.iter().all(|number| number.to_float().is_finite());
+                });
+            })?;
+        }
+        Ok(is_finite)
+    }
+
+    /// Hands on the bytes of so many numbers from a position on, in blocks of one length, but for
+    /// the last. They lie as numbers of the type do.
+    pub(crate) fn blocks(
         &self,
         position: usize,
         count: usize,
-        mut work: impl FnMut(&[T]),
+        work: &mut dyn FnMut(&[u8]),
     ) -> Result<()> {
-        debug_assert_eq!(T::DTYPE, self.dtype);
         let mut room = [0_u64; BLOCK_BYTES / 8];
-        let room: &mut [T] = bytemuck::cast_slice_mut(&mut room);
-        for done in (0..count).step_by(room.len()) {
-            let block = &mut room[..(count - done).min(BLOCK_BYTES / size_of::<T>())];
-            self.fill(position + done, bytemuck::cast_slice_mut(block))?;
+        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut room);
+        let (size, most) = (self.dtype.size(), BLOCK_BYTES / self.dtype.size());
+        for done in (0..count).step_by(most) {
+            let block = &mut room[..(count - done).min(most) * size];
+            self.fill(position + done, block)?;
             work(block);
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::pieces::Places;
 use crate::text::{Values, Words};
 use crate::value::Value;
 use std::sync::Arc;
-use warpfold::bytemuck;
+use warpfold::bytemuck::{self, Pod};
 
 /// Text is handed on in pieces of about this size.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -139,16 +139,30 @@ impl Writer {
     }
 
     /// Writes numbers, in the type that was said.
-    pub(crate) fn write<C: Number>(&mut self, values: &[C]) -> Result<()> {
+    pub(crate) fn write(&mut self, values: impl Into<Values>) -> Result<()> {
+        self.write_all(&values.into().cast(self.dtype))
+    }
+
+    /// Writes numbers of the type that was said.
+    fn write_all(&mut self, values: &Values) -> Result<()> {
         self.begin()?;
-        with_number!(self.dtype, T => {
-            if T::DTYPE != C::DTYPE {
-                let values: Vec<T> = values.iter().map(|value| value.cast()).collect();
-                self.put(&values)?;
-            } else {
-                self.put(values)?;
+        if self.format.is_binary() {
+            self.output.write(values.bytes())?;
+        } else if self.format == OutputFormat::Json {
+            for row in 0..values.len() {
+                if self.written + row > 0 {
+                    self.text.push(b',');
+                }
+                append_json(&values.value(row), &mut self.text);
+                self.hand_on(CHUNK_BYTES)?;
             }
-        });
+            self.hand_on(0)?;
+        } else {
+            with_number!(self.dtype, T => {
+                let numbers: &[T] = bytemuck::cast_slice(values.bytes());
+                self.write_text(numbers)?;
+            });
+        }
         self.written += values.len();
         Ok(())
     }
@@ -156,7 +170,7 @@ impl Writer {
     /// Writes numbers of the type that was said, and `NA` where one is absent.
     pub(crate) fn write_values(&mut self, values: Values, absent: &[usize]) -> Result<()> {
         if absent.is_empty() {
-            return with_number!(self.dtype, T => self.write::<T>(&values.into_vec()));
+            return self.write_all(&values.cast(self.dtype));
         }
         let cells = cells(values.len(), absent);
         if self.format.is_binary() {
@@ -185,26 +199,13 @@ impl Writer {
         self.hand_on(0)
     }
 
-    /// Writes numbers of the type of the output.
-    fn put<T: Number>(&mut self, values: &[T]) -> Result<()> {
-        if self.format.is_binary() {
-            return self.output.write(bytemuck::cast_slice(values));
-        }
+    /// Writes numbers of the type of the output, as text.
+    fn write_text<T: Number>(&mut self, values: &[T]) -> Result<()> {
         let (written, row, separator) = (self.written, self.row, self.separator);
-        let json = self.format == OutputFormat::Json;
         for (index, value) in values.iter().enumerate() {
-            let position = written + index;
-            if json && position > 0 {
-                self.text.push(b',');
-            }
-            match json {
-                true => append_json(&value.to_value(), &mut self.text),
-                false => value.append_to(&mut self.text),
-            }
-            if !json {
-                let ends = (position + 1).is_multiple_of(row);
-                self.text.push(if ends { b'\n' } else { separator });
-            }
+            value.append_to(&mut self.text);
+            let ends = (written + index + 1).is_multiple_of(row);
+            self.text.push(if ends { b'\n' } else { separator });
             self.hand_on(CHUNK_BYTES)?;
         }
         self.hand_on(0)
@@ -212,16 +213,16 @@ impl Writer {
 
     /// Writes numbers as text, each with a count before it: as `uniq -c` does, or in columns where
     /// the name of the output says so.
-    pub(crate) fn write_counted<C: Number>(&mut self, counts: &[u64], values: &[C]) -> Result<()> {
+    pub(crate) fn write_counted(&mut self, counts: &[u64], values: &Values) -> Result<()> {
         self.begin()?;
-        for (count, value) in counts.iter().zip(values) {
+        for (row, count) in counts.iter().enumerate() {
             match self.format {
                 OutputFormat::Json => {
                     if self.written > 0 {
                         self.text.push(b',');
                     }
                     self.text.extend_from_slice(b"{\"value\":");
-                    append_json(&value.to_value(), &mut self.text);
+                    append_json(&values.value(row), &mut self.text);
                     let count = format!(",\"count\":{count}}}");
                     self.text.extend_from_slice(count.as_bytes());
                 }
@@ -231,7 +232,7 @@ impl Writer {
                         None => format!("{count:7} "),
                     };
                     self.text.extend_from_slice(count.as_bytes());
-                    value.append_to(&mut self.text);
+                    values.append_text(row, &mut self.text);
                     self.text.push(b'\n');
                 }
             }
@@ -406,13 +407,18 @@ impl TableWriter {
         };
         let rows = rows.unwrap_or(0);
         if let Some(writer) = &mut self.binary {
-            return with_number!(writer.dtype, T => {
-                let columns: Vec<Vec<T>> =
-                    columns.iter().map(|values| values.clone().into_vec()).collect();
-                let row = |row: usize| columns.iter().map(move |values| values[row]);
-                let interleaved: Vec<T> = (0..rows).flat_map(row).collect();
-                writer.write(&interleaved)
-            });
+            let dtype = writer.dtype;
+            let columns = columns.iter().map(|values| values.clone().cast(dtype));
+            let columns: Vec<Values> = columns.collect();
+            let mut all = Values::zeros(dtype, rows * columns.len());
+            let to = all.bytes_mut();
+            match dtype.size() {
+                1 => interleave::<u8>(&columns, to),
+                2 => interleave::<u16>(&columns, to),
+                4 => interleave::<u32>(&columns, to),
+                _ => interleave::<u64>(&columns, to),
+            }
+            return writer.write_all(&all);
         }
         for row in 0..rows {
             if self.json {
@@ -476,6 +482,20 @@ impl TableWriter {
             (Some(writer), _) => writer.finish(),
             (None, Some(output)) => output.finish(),
             (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Writes rows of numbers of so many bytes, column by column.
+fn interleave<Bits: Pod>(columns: &[Values], to: &mut [u8]) {
+    let columns = columns
+        .iter()
+        .map(|values| bytemuck::cast_slice(values.bytes()));
+    let columns: Vec<&[Bits]> = columns.collect();
+    let to: &mut [Bits] = bytemuck::cast_slice_mut(to);
+    for (row, to) in to.chunks_exact_mut(columns.len()).enumerate() {
+        for (to, column) in to.iter_mut().zip(&columns) {
+            *to = column[row];
         }
     }
 }

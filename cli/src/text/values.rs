@@ -3,10 +3,12 @@
 use super::Words;
 use super::spelling::{Bad, Spelling, trim};
 use crate::args::Missing;
+use crate::cast;
 use crate::number::{BadNumber, DType, Number};
-use crate::numbers::cast_all;
 use crate::value::Value;
-use warpfold::bytemuck;
+use warpfold::bytemuck::{self, Zeroable};
+use warpfold::codegen::kernels::Bits;
+use warpfold::{Order, Sortable};
 
 /// Numbers of one type.
 macro_rules! values {
@@ -25,10 +27,20 @@ macro_rules! values {
         )*
 
         impl Values {
-            /// The numbers in another type.
-            pub(crate) fn cast(self, dtype: DType) -> Values {
+            /// So many zeros.
+            pub(crate) fn zeros(dtype: DType, count: usize) -> Values {
                 match dtype {
-                    $(DType::$name => Values::$name(self.into_vec())),*
+                    $(DType::$name => Values::$name(vec![Zeroable::zeroed(); count])),*
+                }
+            }
+
+            /// Appends numbers, which are cast if they have another type.
+            pub(crate) fn append(&mut self, others: Values) {
+                match (&mut *self, others) {
+                    $((Values::$name(values), Values::$name(mut others)) => {
+                        values.append(&mut others);
+                    })*
+                    (values, others) => values.append(others.cast(values.dtype())),
                 }
             }
 
@@ -46,10 +58,40 @@ macro_rules! values {
                 }
             }
 
+            /// The same, to be written.
+            pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+                match self {
+                    $(Values::$name(values) => bytemuck::cast_slice_mut(values)),*
+                }
+            }
+
             /// The number in a row, as a result.
             pub(crate) fn value(&self, row: usize) -> Value {
                 match self {
                     $(Values::$name(values) => values[row].to_value()),*
+                }
+            }
+
+            /// The number in a row, as an integer.
+            pub(crate) fn integer(&self, row: usize) -> i128 {
+                match self {
+                    $(Values::$name(values) => values[row].to_integer()),*
+                }
+            }
+
+            /// The number in a row, as the nearest `f64`.
+            pub(crate) fn float(&self, row: usize) -> f64 {
+                match self {
+                    $(Values::$name(values) => values[row].to_float()),*
+                }
+            }
+
+            /// The sum of integers.
+            pub(crate) fn sum(&self) -> i128 {
+                match self {
+                    $(Values::$name(values) => {
+                        values.iter().map(|value| value.to_integer()).sum()
+                    })*
                 }
             }
 
@@ -85,6 +127,16 @@ macro_rules! values {
                 })
             }
 
+            /// The ranks of the numbers: integers that grow as an order says.
+            pub(crate) fn ranks(&self, order: Order) -> Vec<u64> {
+                match self {
+                    $(Values::$name(values) => {
+                        let map = <$number>::key_map(order);
+                        values.iter().map(|&value| map.rank(value).wide() as u64).collect()
+                    })*
+                }
+            }
+
             /// None of a type.
             pub(crate) fn of(dtype: DType) -> Values {
                 match dtype {
@@ -101,13 +153,6 @@ macro_rules! values {
             pub(crate) fn len(&self) -> usize {
                 match self {
                     $(Values::$name(values) => values.len()),*
-                }
-            }
-
-            /// The numbers in a type; without a copy if they have it.
-            pub(crate) fn into_vec<A: Number>(self) -> Vec<A> {
-                match self {
-                    $(Values::$name(values) => cast_all(values)),*
                 }
             }
 
@@ -133,6 +178,32 @@ macro_rules! values {
 }
 
 impl Values {
+    /// The numbers in another type.
+    pub(crate) fn cast(self, dtype: DType) -> Values {
+        if self.dtype() == dtype {
+            return self;
+        }
+        let mut to = Values::zeros(dtype, self.len());
+        cast::cast((self.dtype(), self.bytes()), (dtype, to.bytes_mut()));
+        to
+    }
+
+    /// The numbers in a type; without a copy if they have it.
+    pub(crate) fn into_vec<A: Number>(self) -> Vec<A> {
+        A::of_values(self.cast(A::DTYPE))
+    }
+
+    /// The row of the first number that is infinite or NaN.
+    pub(crate) fn first_not_finite(&self) -> Option<usize> {
+        match self {
+            Values::F16(values) => values.iter().position(|value| !value.is_finite()),
+            Values::Bf16(values) => values.iter().position(|value| !value.is_finite()),
+            Values::F32(values) => values.iter().position(|value| !value.is_finite()),
+            Values::F64(values) => values.iter().position(|value| !value.is_finite()),
+            _ => None,
+        }
+    }
+
     /// Appends the code of a word, and says whether there is one.
     pub(super) fn push_word(
         &mut self,

@@ -4,7 +4,7 @@ use crate::args::{InputArguments, TextArguments, number_of_items};
 use crate::bound::{Bound, bad_bound, float_text};
 use crate::failure::{Failure, Result};
 use crate::npy::Times;
-use crate::number::{Number, with_number};
+use crate::number::Number;
 use crate::numbers::Numbers;
 use crate::value::Value;
 use std::path::Path;
@@ -57,10 +57,15 @@ fn edges_of_file(path: &Path, decimal: Option<u8>) -> Result<(Vec<Bound>, Option
     options.text.decimal = decimal;
     let numbers = Numbers::open(Some(path), &options)?;
     let times = numbers.times.clone();
-    let edges = with_number!(numbers.dtype, T => {
-        let pieces: Vec<Vec<T>> = numbers.pieces().collect::<Result<_>>()?;
-        pieces.concat().into_iter().map(Bound::of).collect()
-    });
+    let (dtype, mut edges) = (numbers.dtype, Vec::new());
+    for piece in numbers.pieces(dtype) {
+        let piece = piece?;
+        let is_float = dtype.is_float();
+        edges.extend((0..piece.len()).map(|row| match is_float {
+            true => Bound::from(piece.float(row)),
+            false => Bound::from(piece.integer(row)),
+        }));
+    }
     Ok((edges, times))
 }
 

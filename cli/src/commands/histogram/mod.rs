@@ -4,7 +4,7 @@ mod bins;
 mod chart;
 
 use super::Job;
-use super::stats::{Combination, Reduction};
+use super::stats::{extreme_of, extreme_of_two};
 use crate::args::{Format, HistogramArguments, InputArguments, OutputFormat};
 use crate::bound::Bound;
 use crate::columns::Columns;
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
         format => {
             let shape = vec![histogram.counts.len()];
             let mut writer = Writer::new(job.output, format, DType::U64, Some(shape));
-            writer.write(&histogram.counts)?;
+            writer.write(histogram.counts.clone())?;
             writer.end()
         }
     }?;
@@ -213,9 +213,9 @@ fn count(
         };
         let mut counts = vec![0; plan.edges.len() - 1];
         let mut start = 0;
-        let mut pieces = numbers.pieces::<B>();
+        let mut pieces = numbers.pieces(B::DTYPE);
         while let Some(piece) = pieces.next() {
-            let piece = piece?;
+            let piece = piece?.into_vec::<B>();
             if arguments.bincount {
                 refuse_negative(&piece, start, &pieces.absent[0])?;
             }
@@ -276,9 +276,9 @@ fn least_and_greatest<B: Number<Bound = B>>(
     let mut kept = SpooledTempFile::new(KEPT_BYTES);
     let mut range = None;
     let mut start = 0;
-    let mut pieces = numbers.pieces::<B>();
+    let mut pieces = numbers.pieces(B::DTYPE);
     while let Some(piece) = pieces.next() {
-        let piece = piece?;
+        let piece = piece?.into_vec::<B>();
         if piece.is_empty() {
             start += pieces.absent[0].len();
             continue;
@@ -292,12 +292,12 @@ fn least_and_greatest<B: Number<Bound = B>>(
             written.map_err(|error| Failure::at("a temporary file", error))?;
         }
         let piece = device.upload_vec(piece)?;
-        let least = B::with_extreme(End::Least, Reduction(device, &piece))?;
-        let greatest = B::with_extreme(End::Greatest, Reduction(device, &piece))?;
+        let least = extreme_of(End::Least, device, &piece)?;
+        let greatest = extreme_of(End::Greatest, device, &piece)?;
         let (old_least, old_greatest) = range.unwrap_or((least, greatest));
         range = Some((
-            B::with_extreme(End::Least, Combination(old_least, least))?,
-            B::with_extreme(End::Greatest, Combination(old_greatest, greatest))?,
+            extreme_of_two(End::Least, old_least, least),
+            extreme_of_two(End::Greatest, old_greatest, greatest),
         ));
     }
     let numbers = if lasting {
