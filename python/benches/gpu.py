@@ -2,12 +2,13 @@
 
 Wants PyTorch that sees a GPU, and a wheel built with `--release`; CuPy is timed where it is
 installed. A time is the median of some runs between two events of PyTorch's current stream. Before
-each run the GPU's caches are swept. *Results* is how many different results twenty runs have, on
-views that begin at different places of memory. `--overhead` times how long short calls hold the
-host instead.
+each run the GPU's caches are swept. *Results* is how many different results twenty runs have, of
+2^22 items at most, on views that begin at different places of memory. `--overhead` times how long
+short calls hold the host instead.
 """
 
 import argparse
+import functools
 import hashlib
 import statistics
 import time
@@ -31,11 +32,20 @@ class Case:
         self.name, self.ours, self.torch, self.cupy = name, ours, torch, cupy
 
 
-def cases(n):
-    side = int(n**0.5) // 4 * 4
+@functools.cache
+def segments(n):
+    """The bounds of segments of some ten items, and their lengths."""
     ends = torch.randint(0, n, (n // 10,), device="cuda").sort().values
     ends = torch.cat([ends.new_zeros(1), ends, ends.new_full((1,), n)])
-    lengths = ends.diff()
+    return ends, ends.diff()
+
+
+def square(x):
+    side = int(len(x) ** 0.5) // 4 * 4
+    return x[: side * side].reshape(side, side)
+
+
+def cases(n):
     keys = torch.randint(0, 1000, (n,), device="cuda")
     weights = torch.randn(n, dtype=torch.float64, device="cuda")
 
@@ -43,9 +53,6 @@ def cases(n):
         return {"keys": as_array(keys, library), "weights": as_array(weights, library)}
 
     them = {"torch": of("torch"), "cupy": of("cupy") if cupy else None}
-
-    def square(x):
-        return x[: side * side].reshape(side, side)
 
     return [
         Case("sum", wf.sum, torch.sum, lambda x: x.sum()),
@@ -112,8 +119,8 @@ def cases(n):
         ),
         Case(
             "sums of segments of some ten",
-            lambda x: wf.segment_reduce(x, ends),
-            lambda x: torch.segment_reduce(x, "sum", lengths=lengths),
+            lambda x: wf.segment_reduce(x, segments(len(x))[0]),
+            lambda x: torch.segment_reduce(x, "sum", lengths=segments(len(x))[1]),
         ),
     ]
 
@@ -145,7 +152,7 @@ def digest(result):
 
 def results(call, library, x):
     """How many results there are over runs, on copies that begin at different places."""
-    found = set()
+    found, x = set(), x[: 1 << 22]
     for run in range(RUNS):
         room = torch.empty(len(x) + 8, dtype=x.dtype, device=x.device)
         view = room[run % 8 : run % 8 + len(x)]

@@ -98,8 +98,11 @@ pub(crate) fn kept<K: Any + Send + Sync>(
     load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
 ) -> Result<Arc<K>> {
     let key = (context.cu_ctx() as usize, TypeId::of::<K>());
-    let known = KEPT.read().unwrap_or_else(PoisonError::into_inner);
-    let known = known.as_ref().and_then(|kept| kept.get(&key).cloned());
+    // The lock is given back before kernels are loaded.
+    let known = {
+        let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().and_then(|kept| kept.get(&key).cloned())
+    };
     let kernels = match known {
         Some(kernels) => kernels,
         None => {
