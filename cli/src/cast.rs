@@ -1,7 +1,8 @@
 //! Numbers of one type in another, as Rust's `as` has it.
 //!
-//! Integers become integers by way of 64 bits, and all else goes by way of `f64`. So a loop is
-//! compiled for each type, and none for each pair of types.
+//! Integers become integers by way of 64 bits, and all else goes by way of `f64`, in which an integer
+//! keeps what decides its next rounding. So a loop is compiled for each type, and none for each pair
+//! of types.
 
 use crate::number::{DType, Number, with_number};
 use warpfold::bytemuck;
@@ -22,8 +23,12 @@ pub(crate) fn cast((from, source): (DType, &[u8]), (to, target): (DType, &mut [u
         let words = &mut words[..source.len() / from.size()];
         match by_floats {
             true => {
+                let is_rounded_again = !from.is_float() && from.size() == 8 && to.size() < 8;
                 let floats = bytemuck::cast_slice_mut(words);
-                to_floats(from, source, floats);
+                match is_rounded_again {
+                    true => to_odd_floats(from, source, floats),
+                    false => to_floats(from, source, floats),
+                }
                 of_floats(to, floats, target);
             }
             false => {
@@ -39,6 +44,26 @@ fn to_floats(dtype: DType, source: &[u8], floats: &mut [f64]) {
         let numbers: &[T] = bytemuck::cast_slice(source);
         floats.iter_mut().zip(numbers).for_each(|(to, number)| *to = number.to_float());
     });
+}
+
+/// Of integers that are rounded again.
+fn to_odd_floats(dtype: DType, source: &[u8], floats: &mut [f64]) {
+    with_number!(dtype, T => {
+        let numbers: &[T] = bytemuck::cast_slice(source);
+        floats.iter_mut().zip(numbers).for_each(|(to, number)| *to = odd(number.to_integer()));
+    });
+}
+
+/// The number, or of the two floats that it lies between the one with an odd last bit. So a second
+/// rounding, to fewer bits, sees on which side of a tie it lies (Boldo and Melquiond 2008).
+fn odd(number: i128) -> f64 {
+    let near = number as f64;
+    let back = near as i128;
+    if back == number {
+        return near;
+    }
+    let away = back.unsigned_abs() > number.unsigned_abs();
+    f64::from_bits((near.to_bits() - u64::from(away)) | 1)
 }
 
 fn of_floats(dtype: DType, floats: &[f64], target: &mut [u8]) {
@@ -95,6 +120,19 @@ mod tests {
             cast_one::<f16, f32>(f16::from_f32(0.1)),
             f16::from_f32(0.1).to_f32()
         );
+    }
+
+    #[test]
+    fn integers_are_rounded_once() {
+        // Just above, at, and just below the middle between two floats.
+        let middle = ((1_i64 << 24) + 1) << 37;
+        for number in [middle + 1, middle, middle - 1, i64::MAX, i64::MIN + 1] {
+            assert_eq!(cast_one::<i64, f32>(number), number as f32, "{number}");
+            assert_eq!(cast_one::<i64, f32>(-number), -number as f32, "-{number}");
+            assert_eq!(cast_one::<i64, f64>(number), number as f64, "{number}");
+        }
+        assert_eq!(cast_one::<u64, f32>(u64::MAX - 1), u64::MAX as f32);
+        assert_eq!(cast_one::<u64, f32>(1), 1.0);
     }
 
     #[test]
