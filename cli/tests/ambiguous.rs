@@ -367,3 +367,71 @@ fn other_kinds_of_files_are_named() {
         assert!(error.contains(what) && error.contains("remedy"), "{error}");
     }
 }
+
+/// It is told whatever stands in its first field, in quotes, and where it is the only one.
+#[test]
+fn rows_that_begin_as_comments_are_told() {
+    for (line, text) in [
+        (
+            "reduce --no-header --delimiter , --column 2",
+            "#A1,5\nB2,6\n",
+        ),
+        (
+            "reduce --no-header --delimiter tab --column 2",
+            "#FF0000\t12\n00FF00\t5\n",
+        ),
+        ("reduce --column 2", "#user1 12\nbob 5\nbob 6\n"),
+        (
+            "reduce --delimiter , --column v",
+            "k,t,v\n#a,\"x, y\",5\nb,\"z, w\",6\n",
+        ),
+        (
+            "reduce --column score",
+            "name score\n\"x y\" 5\n#\"c d\" 7\nd 6\n",
+        ),
+        ("reduce --delimiter ,", "id\n#12\n15\n"),
+        ("reduce", "#5\n6\n7\n"),
+    ] {
+        let (_, note) = noted(line, text);
+        assert!(note.contains("looks like data"), "{line}: {text:?}: {note}");
+    }
+    for (line, text, sum) in [
+        ("reduce", "#samples 3\n1\n2\n3\n", "6"),
+        ("reduce --delimiter ,", "#made 2020,by me\n1,2,3\n", "6"),
+        ("reduce", "# 5\n6\n7\n", "13"),
+    ] {
+        assert_eq!(pass(line, text), sum, "{text:?}");
+    }
+}
+
+#[test]
+fn files_that_their_name_calls_raw_are_looked_at() {
+    let folder = folder(&[
+        ("packed.bin", b"\x1f\x8b\x08\0\0\0\0\0"),
+        ("arrays.raw", b"PK\x03\x04\0\0\0\0"),
+        ("numbers.bin", b"\xff\xfe\0\0\x01\0\0\0"),
+    ]);
+    for (file, what) in [("packed.bin", "gzip -dc"), ("arrays.raw", ".npz")] {
+        let error = fail_in(folder.path(), &format!("reduce --dtype u8 {file}"), b"");
+        assert!(
+            error.contains(what) && error.contains("--format raw"),
+            "{error}"
+        );
+        let line = format!("reduce --dtype u8 --format raw {file}");
+        assert!(!pass_in(folder.path(), &line, b"").is_empty());
+    }
+    assert_eq!(
+        pass_in(folder.path(), "reduce --dtype u32 numbers.bin", b""),
+        b"65280\n"
+    );
+}
+
+/// A comma between columns is not moved with the sign.
+#[test]
+fn the_remedy_for_a_sign_behind_leaves_the_other_column() {
+    let error = fail(
+        "reduce --delimiter , --column amount",
+        "qty,amount\n3,5-\n4,6\n",
+    );
+    assert!(error.contains(r"s/([0-9.]*[0-9])-/-\1/g"), "{error}");
+}

@@ -106,3 +106,19 @@ pub(super) fn foreign(start: &[u8]) -> Option<&'static Foreign> {
         false => ALL.iter().find(|other| start.starts_with(other.magic)),
     }
 }
+
+/// What a file is that its name calls raw, and what to do: by first bytes that numbers seldom have.
+pub(super) fn packed(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    let ours = [
+        (&b"\x1f\x8b\x08"[..], "gzip", "gzip -dc FILE | warpfold ..."),
+        (b"PK\x03\x04", "an .npz or zip", "name it .npz if it is one"),
+    ];
+    let ours = ours.iter().find(|(magic, ..)| start.starts_with(magic));
+    let ours = ours.map(|&(_, what, remedy)| (what, remedy));
+    // The marks of UTF-16 and UTF-32 are small numbers, too.
+    let others = || {
+        let other = foreign(start).filter(|other| !other.what.starts_with("text in"));
+        other.map(|other| (other.what, other.remedy))
+    };
+    ours.or_else(others)
+}

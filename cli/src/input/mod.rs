@@ -158,6 +158,13 @@ impl Input {
         const LOOKED_AT: usize = 1 << 12;
         let is_dat = self.ending().as_deref() == Some("dat");
         let start = self.peek(LOOKED_AT)?;
+        if let Some((what, remedy)) = foreign::packed(start) {
+            return Err(Failure::with_remedy(
+                &self.name,
+                format_args!("its name says that it is raw, and it begins as {what} does"),
+                format_args!("{remedy}, or give --format raw"),
+            ));
+        }
         let looks = Looks::of(start, start.len() == LOOKED_AT);
         match looks {
             Looks::Lines | Looks::Numbers { .. } if is_dat => Ok(Format::Text),

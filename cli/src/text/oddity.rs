@@ -248,9 +248,13 @@ impl Oddity {
             ),
             Oddity::MinusBehind => (
                 "its sign stands behind it".into(),
+                // A comma between columns is none of the number's.
                 format!(
                     "write -5 for 5-, as {}",
-                    feed.line(r"sed -E 's/([0-9.,]*[0-9])-/-\1/g'")
+                    feed.line(match feed.delimiter {
+                        Some(b',') => r"sed -E 's/([0-9.]*[0-9])-/-\1/g'",
+                        _ => r"sed -E 's/([0-9.,]*[0-9])-/-\1/g'",
+                    })
                 ),
             ),
             Oddity::Complex => (

@@ -26,6 +26,8 @@ pub(super) struct Cursor {
     last_row: usize,
     /// The first line of a table that is a comment, and looks like a row.
     pub(super) doubtful: Option<u64>,
+    /// The line of a comment before the first row that may be one, and how many fields it has.
+    early: Option<(u64, usize)>,
 }
 
 /// What stands before the cursor in its row.
@@ -107,6 +109,7 @@ impl Cursor {
             in_comment: false,
             last_row: 0,
             doubtful: None,
+            early: None,
         }
     }
 
@@ -416,6 +419,8 @@ impl Cursor {
         let comment = &rest[..end.unwrap_or(rest.len())];
         if self.is_doubtful(comment, delimiter) {
             self.doubtful = self.doubtful.or(Some(self.line));
+        } else if self.last_row == 0 && self.fields == 0 && self.early.is_none() {
+            self.early = fields_like_a_row(comment, delimiter).map(|count| (self.line, count));
         }
         self.in_comment = true;
     }
@@ -441,6 +446,9 @@ impl Cursor {
             let is_narrow = self.last_row == 1
                 && comment.len() >= 2
                 && comment.iter().all(|&byte| byte == b'#');
+            if self.last_row > 0 && is_attached && comment.contains(&b'"') {
+                return fields_like_a_row(comment, None) == Some(self.last_row);
+            }
             return is_narrow
                 || is_attached
                     && match self.last_row {
@@ -455,12 +463,12 @@ impl Cursor {
         if quotes % 2 == 1 && is_quoted {
             return true;
         }
-        let delimiters = comment.iter().filter(|&&byte| byte == delimiter).count();
-        delimiters > 0
-            && match self.last_row {
-                0 => has_digit(comment),
-                fields => delimiters + 1 == fields,
-            }
+        let count = fields_of(comment, &|byte| byte == delimiter).len();
+        match self.last_row {
+            0 => count > 1 && has_digit(comment),
+            1 => count == 1 && is_number(comment),
+            fields => count == fields,
+        }
     }
 
     /// Passes over a comment, up to the end of its line or of the text.
@@ -490,6 +498,12 @@ impl Cursor {
         self.line += 1;
         (self.line_start, self.dropped) = (at, 0);
         if self.fields > 0 {
+            if self.last_row == 0
+                && let Some((line, count)) = self.early
+                && count == self.fields
+            {
+                self.doubtful = self.doubtful.or(Some(line));
+            }
             self.last_row = std::mem::take(&mut self.fields);
         }
         self.after = After::Nothing;
@@ -553,4 +567,49 @@ fn line_ends(bytes: &[u8]) -> u64 {
 /// The number of characters of UTF-8.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
+}
+
+/// The fields of a line, which are split outside of quotes.
+fn fields_of<'a>(line: &'a [u8], separates: &dyn Fn(u8) -> bool) -> Vec<&'a [u8]> {
+    let mut is_quoted = false;
+    let ends = |&byte: &u8| {
+        is_quoted ^= byte == b'"';
+        !is_quoted && separates(byte)
+    };
+    line.split(ends).collect()
+}
+
+/// How many fields a comment has if it may be a row: its first one follows at once, and it or one
+/// behind it is a number.
+fn fields_like_a_row(comment: &[u8], delimiter: Option<u8>) -> Option<usize> {
+    let fields = match delimiter {
+        Some(delimiter) => fields_of(comment, &|byte| byte == delimiter),
+        None => {
+            let mut words = fields_of(comment, &|byte| byte.is_ascii_whitespace());
+            words.retain(|word| !word.is_empty());
+            words
+        }
+    };
+    let is_attached = comment
+        .first()
+        .is_some_and(|byte| !byte.is_ascii_whitespace());
+    let (first, others) = fields.split_first()?;
+    let has_numbers = match others {
+        [] => is_number(first),
+        others => others.iter().any(|field| is_number(field)),
+    };
+    (is_attached && has_numbers).then_some(fields.len())
+}
+
+/// Whether a field consists of what numbers are written with, in quotes or without.
+fn is_number(field: &[u8]) -> bool {
+    let field = field.trim_ascii();
+    let quoted = field
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""));
+    let field = quoted.unwrap_or(field);
+    field.iter().any(u8::is_ascii_digit)
+        && field
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || b"+-.,eE".contains(byte))
 }
