@@ -1,8 +1,8 @@
 //! Numbers of one type in another, as Rust's `as` has it.
 //!
-//! Integers become integers by way of 64 bits, and all else goes by way of `f64`, in which an integer
-//! keeps what decides its next rounding. So a loop is compiled for each type, and none for each pair
-//! of types.
+//! Integers become integers by way of 64 bits, and all else goes by way of `f64`, in which an
+//! integer keeps what decides its next rounding. So a loop is compiled for each type, and none for
+//! each pair of types.
 
 use crate::number::{DType, Number, with_number};
 use warpfold::bytemuck;

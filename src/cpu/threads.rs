@@ -81,8 +81,8 @@ pub(crate) fn try_map<W, R: Send, E: Send>(
     }
 }
 
-/// What `merge` makes of what `task` gives for the numbers below `count`. It is called in any order,
-/// and each thread merges its own first: so the order may not show.
+/// What `merge` makes of what `task` gives for the numbers below `count`. It is called in any
+/// order, and each thread merges its own first: so the order may not show.
 pub(crate) fn reduce<R: Send>(
     count: usize,
     task: &(dyn Fn(usize) -> R + Sync),
@@ -112,16 +112,7 @@ pub(crate) fn for_each_of<I>(
     items: &mut (dyn ExactSizeIterator<Item = I> + Send),
     task: &(dyn Fn(I) + Sync),
 ) {
-    let threads = rayon::current_num_threads().min(items.len());
-    let items = Mutex::new(items);
-    on_threads(threads, &|| {
-        loop {
-            // The lock is released before the work begins.
-            let taken = lock(&items).next();
-            let Some(item) = taken else { break };
-            task(item);
-        }
-    });
+    for_each_of_with(items, &|| (), &|_, item| task(item));
 }
 
 /// As [`for_each_of`], each thread with a worker of its own.

@@ -97,7 +97,14 @@ pub(crate) fn kept<K: Any + Send + Sync>(
     context: &Arc<CudaContext>,
     load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
 ) -> Result<Arc<K>> {
-    let key = (context.cu_ctx() as usize, TypeId::of::<K>());
+    kept_for(context.cu_ctx() as usize, || load(context))
+}
+
+fn kept_for<K: Any + Send + Sync>(
+    context: usize,
+    load: impl FnOnce() -> Result<K>,
+) -> Result<Arc<K>> {
+    let key = (context, TypeId::of::<K>());
     // The lock is given back before kernels are loaded.
     let known = {
         let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +113,7 @@ pub(crate) fn kept<K: Any + Send + Sync>(
     let kernels = match known {
         Some(kernels) => kernels,
         None => {
-            let loaded: Arc<dyn Any + Send + Sync> = Arc::new(load(context)?);
+            let loaded: Arc<dyn Any + Send + Sync> = Arc::new(load()?);
             let mut kept = KEPT.write().unwrap_or_else(PoisonError::into_inner);
             let kept = kept.get_or_insert_default().entry(key);
             kept.or_insert(loaded).clone()
@@ -333,6 +340,25 @@ mod tests {
     use crate::render::Kernels;
     use crate::source::{Slice, SliceArguments};
     use cudarc::driver::{DevicePtr, DevicePtrMut};
+
+    /// A load takes long, and may ask for other kernels.
+    #[test]
+    fn kernels_are_loaded_once_and_without_the_lock() {
+        #[derive(Debug, PartialEq)]
+        struct Outer(u32);
+        #[derive(Debug, PartialEq)]
+        struct Inner(u32);
+        // No context has this address.
+        let outer = |number| {
+            kept_for(1, move || {
+                let inner = kept_for(1, || Ok(Inner(number)))?;
+                Ok(Outer(inner.0 + 1))
+            })
+        };
+        assert_eq!(*outer(1).unwrap(), Outer(2));
+        assert_eq!(*outer(7).unwrap(), Outer(2));
+        assert_eq!(*kept_for(3, || Ok(Outer(9))).unwrap(), Outer(9));
+    }
 
     fn skip(what: &str, why: &str) {
         let required = std::env::var("WARPFOLD_REQUIRE").unwrap_or_default();
