@@ -71,6 +71,8 @@ enum class Order { RELAXED, ACQUIRE, RELEASE };
 enum class Exchange { SHUFFLE, BALLOT, ALL, ANY, MATCH, ADD, MIN, MAX, AND, OR, XOR };
 
 void synchronise_block(Source source);
+/// The same, and tells all threads whether one of them says yes.
+bool synchronise_block_or(bool says_yes, Source source);
 void synchronise_warp(unsigned mask, Source source);
 /// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of
 /// lane `from`.
@@ -135,6 +137,9 @@ __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined"))) T upd
 
 EMULATED_INLINE void __syncthreads(emulator::Source source = {}) {
     emulator::synchronise_block(source);
+}
+EMULATED_INLINE int __syncthreads_or(int predicate, emulator::Source source = {}) {
+    return emulator::synchronise_block_or(predicate != 0, source);
 }
 EMULATED_INLINE void __syncwarp(unsigned mask = ~0u, emulator::Source source = {}) {
     emulator::synchronise_warp(mask, source);

@@ -142,6 +142,8 @@ struct Meeting : Purpose {
 
 struct BlockBarrier {
     std::vector<Thread*> waiting;
+    /// Whether one of those that wait says yes.
+    bool some_say_yes = false;
     Source source{nullptr, 0};
 };
 
@@ -415,10 +417,10 @@ unsigned active_lanes() {
     return self.block->active[self.index / LANES];
 }
 
-void synchronise_block(Source source) {
+bool meet_block(bool says_yes, Source source, Place place) {
     Thread& self = *current;
     Block& block = *self.block;
-    counters.add(self.agent, Operation::BLOCK_BARRIER, place_of(__builtin_return_address(0)));
+    counters.add(self.agent, Operation::BLOCK_BARRIER, place);
     BlockBarrier& barrier = block.barrier;
     if (barrier.waiting.empty()) {
         barrier.source = source;
@@ -428,6 +430,7 @@ void synchronise_block(Source source) {
              " waits at " + text_of_source(barrier.source));
     }
     barrier.waiting.push_back(&self);
+    barrier.some_say_yes |= says_yes;
     if (block.living < block.threads.size())
         fail("a divergent barrier: " + text_of_thread(self) + " comes to " +
              text_of_source(source) + ", but " +
@@ -435,12 +438,23 @@ void synchronise_block(Source source) {
              " threads of the block have returned");
     if (barrier.waiting.size() == block.threads.size()) {
         synchronise(barrier.waiting);
-        for (Thread* thread : barrier.waiting) counters.meet(thread->agent);
+        for (Thread* thread : barrier.waiting) {
+            counters.meet(thread->agent);
+            thread->result = barrier.some_say_yes;
+        }
+        barrier.some_say_yes = false;
         wake_all(barrier.waiting);
         self.fiber->pause();
     } else {
         wait_for("a barrier of the block", source);
     }
+    return self.result != 0;
+}
+void synchronise_block(Source source) {
+    meet_block(false, source, place_of(__builtin_return_address(0)));
+}
+bool synchronise_block_or(bool says_yes, Source source) {
+    return meet_block(says_yes, source, place_of(__builtin_return_address(0)));
 }
 
 void finish(Meeting& meeting, std::vector<Thread*>& lanes) {

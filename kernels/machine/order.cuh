@@ -59,6 +59,13 @@ struct KeyRanks {
         }
     }
 
+    /// The number that has a rank. Of -0 and +0 it is +0; of NaNs it is one of them.
+    __device__ __forceinline__ B number(B rank) const {
+        B turned = (B)(rank ^ flip);
+        if constexpr (!FLOAT) return turned;
+        else return (turned & SIGN) != 0 ? (B)(turned ^ SIGN) : (B)~turned;
+    }
+
     __device__ __forceinline__ u32 digit(B bits, u32 shift) const {
         return (u32)(B)(rank(bits) >> shift) & 255;
     }

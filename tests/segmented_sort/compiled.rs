@@ -7,7 +7,7 @@ use warpfold::half::bf16;
 use warpfold::{Cut, OffsetsOf, Rows, Sortable, StartsOf};
 
 fn kernel<K: Sortable, C: Cut>() -> Kernel {
-    SegmentedSort::<K, C>::kernel(SegmentedSort::<K, C>::shape())
+    SegmentedSort::<K, C>::kernel(SegmentedSort::<K, C>::shape(0))
 }
 
 #[test]

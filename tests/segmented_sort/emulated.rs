@@ -5,122 +5,61 @@ use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_s
 use crate::sort::cases::{Key, ORDERS, PATTERNS, assert_bits, keys};
 use crate::sort::emulated::code_of;
 use crate::support::matrix::is_drawn;
-use crate::support::workspace::{KEY, used_workspace};
+use warpfold::codegen::SegmentedSortShape;
 use warpfold::codegen::kernels::{SegmentedSort, SegmentedSortArguments};
-use warpfold::codegen::{
-    Kernel, SORT_BEGIN, SORT_COPY, SORT_COUNT, SORT_COUNT_THREADS, SORT_PASS, SegmentedSortShape,
-    SortArguments, SortPlan, SortShape, WorkspaceArguments,
-};
 use warpfold::{OffsetsArguments, OffsetsOf, bytemuck};
 
-/// The modules of the three sources.
+type Kernels<K> = SegmentedSort<K, OffsetsOf<u32>>;
+
+/// Two warps have room for 192 items, and a tile has 168. A segment of 25 is long.
 struct Sorting {
     shape: SegmentedSortShape,
-    tiles: Module,
-    sorts: [(SortShape, Module); 2],
-}
-
-fn module(toolchain: &Toolchain, name: &str, kernel: Kernel) -> Module {
-    toolchain.module(name, &kernel.source().unwrap(), kernel.functions())
-}
-
-/// A memory that lives from launch to launch.
-struct Memory(Vec<(&'static str, Vec<u8>)>);
-
-impl Memory {
-    fn at(&mut self, name: &str) -> &mut Vec<u8> {
-        &mut self
-            .0
-            .iter_mut()
-            .find(|(other, _)| *other == name)
-            .unwrap()
-            .1
-    }
-
-    /// Runs launches of one module, and keeps what they leave in `written`.
-    fn run(
-        &mut self,
-        (what, seed): (&str, u64),
-        module: &Module,
-        launches: &[(&str, Grid, Argument)],
-        written: &[&'static str],
-    ) {
-        let mut script = Script::new();
-        script.seed(base_seed() + seed);
-        for (name, bytes) in &self.0 {
-            script.file(name, bytes);
-            script.filled(name, 0, bytes.len(), name);
-        }
-        for (function, grid, argument) in launches {
-            script.launch(function, *grid, std::slice::from_ref(argument));
-        }
-        for name in written {
-            script.save(name);
-        }
-        let mut saved = &script.run_to_the_end(what, module)[..];
-        for name in written {
-            let bytes = self.at(name);
-            let (own, rest) = saved.split_at(bytes.len());
-            bytes.copy_from_slice(own);
-            saved = rest;
-        }
-        assert!(saved.is_empty());
-    }
+    module: Module,
 }
 
 impl Sorting {
-    fn new<K: Key>(toolchain: &Toolchain, name: &str) -> Sorting {
-        type Sort<K> = SegmentedSort<K, OffsetsOf<u32>>;
-        let shape = SegmentedSortShape::of::<K>(1);
-        let sorts = [
-            SortShape::of_pairs::<K, u64>(),
-            SortShape::of_pairs::<u32, u64>(),
-        ];
+    fn new<K: Key>(toolchain: &Toolchain, name: &str, place_bytes: usize) -> Sorting {
+        let shape = SegmentedSortShape::new([2, 2], 3, size_of::<K>(), place_bytes);
+        let kernel = Kernels::<K>::kernel(shape);
+        let name = format!("{name} segments, places of {place_bytes}");
         Sorting {
             shape,
-            tiles: module(
-                toolchain,
-                &format!("{name} segments"),
-                Sort::<K>::kernel(shape),
-            ),
-            sorts: sorts.map(|shape| shape.rows(1)).map(|shape| {
-                // Types that have the shape share its module.
-                let module = module(toolchain, &format!("pairs {shape:?}"), shape.long(32));
-                (shape, module)
-            }),
+            module: toolchain.module(&name, &kernel.source().unwrap(), kernel.functions()),
         }
     }
 
-    /// The sorted keys, and the places.
+    /// The sorted keys, and the places if they are wanted.
     fn run<K: Key>(
         &self,
         (what, seed): (&str, u64),
         code: u32,
         keys: &[K],
         offsets: &[u32],
+        with_places: bool,
     ) -> (Vec<K>, Vec<u64>) {
-        type Sort<K> = SegmentedSort<K, OffsetsOf<u32>>;
-        let len = keys.len();
-        let (size, most) = (size_of::<K>(), self.shape.most_long(len));
-        let junk = |bytes: usize| vec![0xa5; bytes.max(8)];
-        let mut memory = Memory(vec![
-            ("keys", bytemuck::cast_slice(keys).to_vec()),
-            ("offsets", bytemuck::cast_slice(offsets).to_vec()),
-            ("places", junk(8 * len)),
-            ("counter", junk(8)),
-            ("limit", junk(8)),
-            ("list", junk(16 * most)),
-            ("gathered", junk(size * len)),
-            ("tags", junk(8 * len)),
-            ("numbers", junk(4 * len)),
-            ("which", junk(8 * len)),
-            ("key_room", junk(size.max(4) * len)),
-            ("value_room", junk(8 * len)),
-            ("bins", junk(8 * 256 * size.max(4))),
-            ("varying", junk(8)),
-            ("status", junk(2 * len.div_ceil(256) * 256 * 4)),
-            ("workspace", used_workspace(64)),
-        ]);
+        let (len, shape) = (keys.len(), self.shape);
+        let scratch = shape.scratch(0, len, with_places);
+        // Of offsets that fall it is unspecified what is read and written there.
+        let junk = vec![0xa5; (scratch.end as usize).max(8 * len)];
+        let falls = !offsets.is_sorted();
+        let mut script = Script::new();
+        script.seed(base_seed() + seed);
+        for (name, bytes) in [
+            ("keys", bytemuck::cast_slice(keys)),
+            ("offsets", bytemuck::cast_slice(offsets)),
+        ] {
+            script.file(name, bytes);
+            script.filled(name, 0, bytes.len(), name);
+        }
+        if falls {
+            script.file("junk", &junk);
+            script.filled("scratch", 0, junk.len(), "junk");
+            script.filled("places", 0, 8 * len, "junk");
+        } else {
+            script.buffer("scratch", 0, scratch.end as usize);
+            script.buffer("places", 0, 8 * len);
+        }
+        let null_or = |address, there| if there { address } else { 0 };
         let arguments = SegmentedSortArguments {
             segments: OffsetsArguments {
                 offsets: address("offsets", 0),
@@ -128,115 +67,49 @@ impl Sorting {
                 items: len as u64,
             },
             keys: address("keys", 0),
-            places: address("places", 0),
+            room: address("scratch", scratch.room as usize),
+            places: null_or(address("places", 0), with_places),
+            place_rooms: address("scratch", scratch.place_rooms as usize),
+            crossings: address("scratch", scratch.crossings as usize),
             length: len as u64,
-            counter: address("counter", 0),
-            limit: address("limit", 0),
-            list: address("list", 0),
-            capacity: most as u64,
-            gathered: address("gathered", 0),
-            tags: address("tags", 0),
-            numbers: address("numbers", 0),
-            which: address("which", 0),
-            order: code.into(),
-        };
-        let argument = || Argument::of_struct(&arguments);
-        let (few, tile) = (Grid::new(2, 64), self.shape.tile);
-        let tiles = Grid {
-            shared: self.shape.shared_bytes() as usize,
-            ..Grid::new(self.shape.tiles(len), tile.threads())
-        };
-        let launches = [
-            (Sort::<K>::BEGIN.name, few, argument()),
-            (Sort::<K>::TILES.name, tiles, argument()),
-            (Sort::<K>::GATHER.name, few, argument()),
-        ];
-        let written = [
-            "keys", "places", "counter", "limit", "list", "gathered", "tags",
-        ];
-        memory.run((what, seed), &self.tiles, &launches, &written);
-        self.sort(
-            &mut memory,
-            (what, seed),
-            0,
-            ["gathered", "tags"],
-            code,
-            len,
-        );
-        let launches = [(Sort::<K>::NUMBER.name, few, argument())];
-        memory.run((what, seed), &self.tiles, &launches, &["numbers", "which"]);
-        self.sort(&mut memory, (what, seed), 1, ["numbers", "which"], 0, len);
-        let launches = [(Sort::<K>::SCATTER.name, few, argument())];
-        memory.run((what, seed), &self.tiles, &launches, &["keys", "places"]);
-        let bytes = memory.at("keys").clone();
-        (
-            bytemuck::pod_collect_to_vec(&bytes),
-            bytemuck::pod_collect_to_vec(&memory.at("places").clone()),
-        )
-    }
-
-    /// Sorts pairs in place, as many as the limit says.
-    fn sort(
-        &self,
-        memory: &mut Memory,
-        what: (&str, u64),
-        number: usize,
-        [keys, values]: [&'static str; 2],
-        code: u32,
-        len: usize,
-    ) {
-        let (shape, module) = &self.sorts[number];
-        let plan = SortPlan::new(*shape, len);
-        let arguments = SortArguments {
-            keys: address(keys, 0),
-            keys_out: address(keys, 0),
-            keys_room: address("key_room", 0),
-            values: address(values, 0),
-            values_out: address(values, 0),
-            values_room: address("value_room", 0),
-            length: len as u64,
-            limit: address("limit", 0),
-            bins: address("bins", 0),
-            varying: address("varying", 0),
-            status: address("status", 0),
-            workspace: WorkspaceArguments {
-                address: address("workspace", 0),
-                key: KEY.key,
-            },
             order: code,
-            pass: 0,
-            passes: shape.passes(),
-            places_only: 0,
+            level: 0,
         };
-        let argument = Argument::of_struct(&arguments);
-        let shared = |blocks, threads, bytes: u32| Grid {
-            shared: bytes as usize,
+        let form = usize::from(with_places);
+        let grid = |blocks, threads| Grid {
+            shared: shape.shared_bytes() as usize,
             ..Grid::new(blocks, threads)
         };
-        let counting = shared(2, SORT_COUNT_THREADS, shape.count_bytes());
-        let mut launches = vec![
-            (SORT_BEGIN.name, Grid::new(2, 64), argument.clone()),
-            (SORT_COUNT.name, counting, argument.clone()),
-            (SORT_COPY.name, Grid::new(2, 64), argument),
-        ];
-        for pass in 0..shape.passes() {
-            let argument = Argument::of_struct(&SortArguments { pass, ..arguments });
-            let grid = shared(plan.tiles(), shape.threads(), shape.tile_bytes());
-            launches.push((SORT_PASS.name, grid, argument));
+        let tiles = grid(shape.tiles(len) as u64, shape.threads());
+        let argument = Argument::of_struct(&arguments);
+        script.launch(Kernels::<K>::TILES[form].name, tiles, &[argument]);
+        for level in 0..shape.levels(len) {
+            let argument = Argument::of_struct(&SegmentedSortArguments { level, ..arguments });
+            // A block has several tiles.
+            let few = grid(3, shape.merge_threads());
+            script.launch(Kernels::<K>::MERGE[form].name, few, &[argument]);
         }
-        let written = [keys, values, "key_room", "value_room", "workspace"];
-        memory.run(what, module, &launches, &written);
+        script.save("keys");
+        if with_places {
+            script.save("places");
+        }
+        let saved = script.run_to_the_end(what, &self.module);
+        let (keys, places) = saved.split_at(size_of_val(keys));
+        (
+            bytemuck::pod_collect_to_vec(keys),
+            bytemuck::pod_collect_to_vec(places),
+        )
     }
 }
 
-fn check<K: Key>(name: &str, lens: &[usize], mixes: &[Mix]) {
+fn check<K: Key>(name: &str, place_bytes: usize, lens: &[usize], mixes: &[Mix]) {
     let toolchain = Toolchain::get();
     let Some(toolchain) =
         toolchain.filter(|_| is_drawn(&format!("{name} segments"), name == "f32"))
     else {
         return;
     };
-    let sorting = Sorting::new::<K>(toolchain, name);
+    let sorting = Sorting::new::<K>(toolchain, name, place_bytes);
     let mut seed = 0;
     for &len in lens {
         for &mix in mixes {
@@ -246,29 +119,63 @@ fn check<K: Key>(name: &str, lens: &[usize], mixes: &[Mix]) {
             let (sorted, places) = expected(order, &keys, &offsets);
             let offsets: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
             let what = format!("{name} {len} {mix:?} {pattern:?} {:?}", order.0);
-            let given = sorting.run((&what, seed), code_of::<K>(order), &keys, &offsets);
+            let code = code_of::<K>(order);
+            let given = sorting.run((&what, seed), code, &keys, &offsets, true);
             assert_bits(&given.0, &sorted, &what);
             assert_eq!(given.1, places, "{what}");
+            let given = sorting.run((&what, seed), code, &keys, &offsets, false);
+            assert_bits(&given.0, &sorted, &format!("{what}, without places"));
         }
     }
 }
 
+/// Three tiles and thirteen, of which the last ones have few items: others have room for them. A
+/// segment moves up to four times.
+const LENS: [usize; 3] = [5, 360, 2036];
+
 #[test]
 fn segments_of_floats_in_the_emulator_are_sorted_one_by_one() {
-    let around = Mix::Thousands(128);
     let mixes = [
         Mix::Ones,
+        Mix::Tens,
         Mix::Empties,
-        around,
+        Mix::Thousands(24),
+        Mix::Thousands(168),
         Mix::PowerLaw,
         Mix::HalfInOne,
         Mix::One,
     ];
-    check::<f32>("f32", &[5, 700], &mixes);
+    check::<f32>("f32", 4, &LENS, &mixes);
 }
 
 #[test]
 fn segments_of_other_sizes_in_the_emulator_are_sorted_one_by_one() {
-    check::<u8>("u8", &[600], &[Mix::Tens, Mix::HalfInOne]);
-    check::<i64>("i64", &[600], &[Mix::Hundreds, Mix::PowerLaw]);
+    check::<u8>("u8", 8, &LENS, &[Mix::Tens, Mix::HalfInOne, Mix::One]);
+    check::<i64>("i64", 4, &LENS, &[Mix::Hundreds, Mix::PowerLaw, Mix::One]);
+}
+
+/// Unspecified, but every access is within the arrays, and launches end.
+#[test]
+fn offsets_that_fall_in_the_emulator_lead_nowhere() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let sorting = Sorting::new::<f32>(toolchain, "f32", 4);
+    let len = 1500;
+    let x: Vec<f32> = keys(PATTERNS[0], len, 1);
+    for (seed, offsets) in [
+        [1200, 10, 1300, 1300, 3, 4_000_000_000, 700],
+        [1500, 0, 1500, 0, 1500, 0, 1500],
+        [700, 600, 500, 400, 300, 200, 100],
+    ]
+    .iter()
+    .enumerate()
+    {
+        for with_places in [false, true] {
+            let what = ("offsets that fall", seed as u64);
+            let code = code_of::<f32>(ORDERS[0]);
+            let (sorted, _) = sorting.run(what, code, &x, offsets, with_places);
+            assert_eq!(sorted.len(), len);
+        }
+    }
 }

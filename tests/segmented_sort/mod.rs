@@ -33,7 +33,7 @@ const MIXES: [Mix; 8] = [
     Mix::Tens,
     Mix::Empties,
     Mix::Hundreds,
-    Mix::Thousands(2048),
+    Mix::Thousands(3360),
     Mix::PowerLaw,
     Mix::HalfInOne,
     Mix::One,

@@ -107,7 +107,6 @@ impl<'a> Modules<'a> {
             values_out: address(values_out, 0),
             values_room: address("values_room", 0),
             length: len as u64,
-            limit: 0,
             bins: address("bins", 0),
             varying: address("varying", 0),
             status: address("status", 0),

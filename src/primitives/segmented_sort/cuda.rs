@@ -1,6 +1,6 @@
 //! Segmented sort for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, SegmentedSortArguments, SegmentedSortShape};
+use super::kernel::{self, MERGE_BLOCKS, SegmentedSortArguments};
 use crate::cuda::checks::check_streams;
 use crate::cuda::kernels::Lazy;
 use crate::cuda::launch::{Grid, blocks, launch};
@@ -8,9 +8,8 @@ use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::engine::HEADER_BYTES;
 use crate::primitives::segmented::{Cut, OffsetsOf, Segments};
-use crate::primitives::sort::cuda::SortPairs;
 use crate::primitives::sort::{Order, Sortable};
-use crate::render::{Function, Named, WorkspaceArguments};
+use crate::render::Named;
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
@@ -35,21 +34,19 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// Two sort short segments. If there are more items than a block sorts, three more and those of two
-/// [`SortPairs`] sort long ones, as many as there are: the host need not know. Those end at once if
-/// there are none.
+/// One sorts what segments have in tiles of some thousands of items. Each time that the tiles
+/// double until there is one, one more merges those that a segment crosses. The host need not know
+/// the segments. Launches that find nothing to merge end at once.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](crate::cuda::Scan); they can share one. If there are more items than a block
-/// sorts, it has room for all keys, 20 bytes for each, and what [`SortPairs`] needs for keys with
-/// values of 8 bytes.
+/// As for [`Scan`](crate::cuda::Scan); they can share one. If there are more items than a tile has,
+/// it has room for all keys, and 8 bytes for each; 16 if there are 2^32 items and more.
 #[derive(Debug)]
 pub struct SegmentedSort<K: Sortable, C: Cut = OffsetsOf<u64>> {
     context: Arc<CudaContext>,
-    kernels: Lazy,
-    by_key: SortPairs<K, u64>,
-    by_number: SortPairs<u32, u64>,
+    /// Those for up to 2^32 items, and for more.
+    kernels: [Lazy; 2],
     types: Named<(K, C)>,
 }
 
@@ -58,8 +55,6 @@ impl<K: Sortable, C: Cut> Clone for SegmentedSort<K, C> {
         SegmentedSort {
             context: self.context.clone(),
             kernels: self.kernels.clone(),
-            by_key: self.by_key.clone(),
-            by_number: self.by_number.clone(),
             types: PhantomData,
         }
     }
@@ -68,7 +63,6 @@ impl<K: Sortable, C: Cut> Clone for SegmentedSort<K, C> {
 /// What a call sorts.
 pub(super) struct Call<G> {
     pub(super) segments: G,
-    pub(super) count: usize,
     pub(super) keys: u64,
     /// Where places go, or 0.
     pub(super) places: u64,
@@ -79,44 +73,31 @@ pub(super) struct Call<G> {
 type Kernel<K, C> = kernel::SegmentedSort<K, C>;
 
 impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
-    /// Loads the kernels, but not those of the sorts for long segments: the first call that may
-    /// have some does.
+    /// Loads the kernels, but not those for 2^32 items and more: the first call that has so many
+    /// does.
     ///
     /// # Errors
     ///
     /// [`Error::Library`] without driver or NVRTC, [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         let sort = SegmentedSort::load_lazily(context)?;
-        sort.kernels.get(context)?;
+        sort.kernels[0].get(context)?;
         Ok(sort)
     }
 
     fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         require_driver()?;
+        let lazily = |len| Lazy::new(Kernel::<K, C>::kernel(Kernel::<K, C>::shape(len)));
         Ok(SegmentedSort {
             context: context.clone(),
-            kernels: Lazy::new(Kernel::<K, C>::kernel(Self::shape())),
-            by_key: SortPairs::load_lazily(context)?,
-            by_number: SortPairs::load_lazily(context)?,
+            kernels: [lazily(0), lazily(usize::MAX)],
             types: PhantomData,
         })
     }
 
-    fn shape() -> SegmentedSortShape {
-        Kernel::<K, C>::shape()
-    }
-
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let shape = Self::shape();
-        let sorts = match shape.has_long(len) {
-            true => self
-                .by_key
-                .scratch_bytes(len)
-                .max(self.by_number.scratch_bytes(len)),
-            false => 0,
-        };
-        shape.workspace_bytes(len) + 256 + sorts
+        Kernel::<K, C>::shape(len).workspace_bytes(len)
     }
 
     /// Enqueues the sorting of each segment of `data`.
@@ -126,7 +107,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     /// [`Error::Segments`] if the segments are known to pass the end of the data,
     /// [`Error::Workspace`] if `workspace` is too small, [`Error::WorkspaceStream`] if it serves
     /// another stream, [`Error::WrongDevice`] if something belongs to another context,
-    /// [`Error::Items`] if there are more than 2^35 items, [`Error::Driver`] if a launch fails.
+    /// [`Error::Driver`] if a launch fails.
     pub fn enqueue_in_place(
         &self,
         stream: &CudaStream,
@@ -137,14 +118,13 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     ) -> Result<()> {
         let len = DeviceSlice::len(data);
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (count, bound) = (segments.count(), segments.bind(&mut binder, len)?);
+        let segments = segments.bind(&mut binder, len)?;
         let written = [("data", &**DeviceSlice::stream(data))];
         check_streams(&self.context, stream, &written)?;
         let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
         let (keys, _writing) = data.device_ptr_mut(stream);
         let call = Call {
-            segments: bound,
-            count,
+            segments,
             keys,
             places: 0,
             len,
@@ -153,7 +133,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
         let scratch = workspace.address + HEADER_BYTES as u64;
         // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
         // stream's order and cudarc's events protect it.
-        unsafe { self.run(stream, call, scratch, workspace) }
+        unsafe { self.run(stream, call, scratch) }
     }
 
     /// Enqueues the sorting of each segment of `data`, and where the items stood in their segments
@@ -175,7 +155,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
         let len = DeviceSlice::len(data);
         Error::check_length(len, places.len())?;
         let mut binder = StreamBinder::new(stream, &self.context);
-        let (count, bound) = (segments.count(), segments.bind(&mut binder, len)?);
+        let segments = segments.bind(&mut binder, len)?;
         let written = [
             ("data", &**DeviceSlice::stream(data)),
             ("places", &**places.stream()),
@@ -185,8 +165,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
         let (keys, _writing) = data.device_ptr_mut(stream);
         let (places, _writing_places) = places.device_ptr_mut(stream);
         let call = Call {
-            segments: bound,
-            count,
+            segments,
             keys,
             places,
             len,
@@ -194,7 +173,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
         };
         let scratch = workspace.address + HEADER_BYTES as u64;
         // SAFETY: as in `enqueue_in_place`.
-        unsafe { self.run(stream, call, scratch, workspace) }
+        unsafe { self.run(stream, call, scratch) }
     }
 
     /// Enqueues the launches.
@@ -202,77 +181,65 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     /// # Safety
     ///
     /// The addresses are of the kernels' context, with as many items as the call says; scratch
-    /// memory follows its address, as much as `workspace_bytes` says. All of it stays until the
-    /// work on the stream is done. The workspace serves the stream.
+    /// memory follows its address, as much as the shape's `scratch` says. All of it is the call's
+    /// alone, and stays until the work on the stream is done.
     unsafe fn run(
         &self,
         stream: &CudaStream,
         call: Call<C::Arguments>,
         scratch: u64,
-        workspace: WorkspaceArguments,
     ) -> Result<()> {
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
+        let len = call.len;
         if len == 0 {
             return Ok(());
         }
-        let kernels = self.kernels.get(&self.context)?;
-        let shape = Self::shape();
-        let kept = shape.scratch(scratch, len);
-        let arguments = SegmentedSortArguments {
+        let shape = Kernel::<K, C>::shape(len);
+        let kernels = self.kernels[usize::from(shape.place_bytes > 4)].get(&self.context)?;
+        let with_places = call.places != 0;
+        let kept = shape.scratch(scratch, len, with_places);
+        let mut arguments = SegmentedSortArguments {
             segments: call.segments,
             keys: call.keys,
+            room: kept.room,
             places: call.places,
+            place_rooms: kept.place_rooms,
+            crossings: kept.crossings,
             length: len as u64,
-            counter: kept.counter,
-            limit: kept.limit,
-            list: kept.list,
-            capacity: shape.most_long(len) as u64,
-            gathered: kept.gathered,
-            tags: kept.tags,
-            numbers: kept.numbers,
-            which: kept.which,
-            order: call.order.code(K::KIND).into(),
+            order: call.order.code(K::KIND),
+            level: 0,
         };
-        let run = |function: &Function<SegmentedSortArguments<C::Arguments>>, grid| {
+        let form = usize::from(with_places);
+        let (tiles, shared) = (shape.tiles(len) as u64, shape.shared_bytes());
+        let grid = Grid::new(blocks(tiles, len as u64)?, shape.threads(), shared);
+        // SAFETY: the caller's.
+        unsafe {
+            launch(
+                kernels,
+                stream,
+                &Kernel::<K, C>::TILES[form],
+                grid,
+                arguments,
+            )
+        }?;
+        // Blocks share the tiles out: most have nothing to merge.
+        let most = u64::from(MERGE_BLOCKS * kernels.multiprocessors());
+        let grid = Grid::new(tiles.min(most) as u32, shape.merge_threads(), shared);
+        for level in 0..shape.levels(len) {
+            arguments.level = level;
             // SAFETY: the caller's.
-            unsafe { launch(kernels, stream, function, grid, arguments) }
-        };
-        let most = 8 * u64::from(kernels.multiprocessors());
-        let shared_out = Grid::new((len as u64).div_ceil(256).min(most) as u32, 256, 0);
-        run(&Kernel::<K, C>::BEGIN, shared_out)?;
-        if call.count == 0 {
-            return Ok(());
+            unsafe {
+                launch(
+                    kernels,
+                    stream,
+                    &Kernel::<K, C>::MERGE[form],
+                    grid,
+                    arguments,
+                )
+            }?;
         }
-        let tiles = blocks(shape.tiles(len), len as u64)?;
-        let tiles = Grid::new(tiles, shape.tile.threads(), shape.shared_bytes());
-        run(&Kernel::<K, C>::TILES, tiles)?;
-        if !shape.has_long(len) {
-            return Ok(());
-        }
-        run(&Kernel::<K, C>::GATHER, shared_out)?;
-        let (limit, scratch) = (Some(kept.limit), kept.end.next_multiple_of(256));
-        let gathered = (kept.gathered, kept.tags, len);
-        // SAFETY: the caller's; what is sorted is the call's own.
-        unsafe {
-            self.by_key
-                .run_in_place(stream, call.order, gathered, limit, scratch, workspace)?;
-        }
-        run(&Kernel::<K, C>::NUMBER, shared_out)?;
-        let (numbered, ascending) = ((kept.numbers, kept.which, len), Order::ascending());
-        // SAFETY: as above.
-        unsafe {
-            self.by_number
-                .run_in_place(stream, ascending, numbered, limit, scratch, workspace)?;
-        }
-        run(&Kernel::<K, C>::SCATTER, shared_out)
+        Ok(())
     }
 }
-
-/// The most items of a call: numbers of long segments have 24 bits.
-const MOST_ITEMS: u64 = 1 << 35;
 
 /// Sorts each segment on a GPU's stream.
 ///
@@ -284,11 +251,8 @@ pub(super) unsafe fn sort_on<K: Sortable, C: Cut>(
     call: Call<C::Arguments>,
 ) -> Result<()> {
     let sort = gpu.kernels(SegmentedSort::<K, C>::load_lazily)?;
-    // The workspace is kept, and this is not.
-    let scratch = gpu.allocate::<u8>(sort.workspace_bytes(call.len))?;
-    gpu.with_workspace(HEADER_BYTES, |stream, workspace| {
-        let workspace = workspace.arguments(stream, HEADER_BYTES)?;
-        // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { sort.run(stream, call, scratch.address(), workspace) }
-    })
+    let shape = Kernel::<K, C>::shape(call.len);
+    let scratch = gpu.allocate::<u8>(shape.scratch(0, call.len, call.places != 0).end as usize)?;
+    // SAFETY: the caller's; the stream keeps calls and frees in order.
+    unsafe { sort.run(gpu.stream(), call, scratch.address()) }
 }

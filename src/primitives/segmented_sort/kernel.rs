@@ -3,7 +3,6 @@
 use crate::definitions::Definitions;
 use crate::engine::HEADER_BYTES;
 use crate::primitives::segmented::Cut;
-use crate::primitives::sort::kernel::SortShape;
 use crate::primitives::sort::{Kind, Sortable};
 use crate::render::{Arguments, Function, Kernel, Named, Variables, arguments};
 
@@ -14,28 +13,20 @@ arguments! {
         pub segments: C => "Segments",
         /// The keys.
         pub keys: u64 => "Key*",
-        /// Where items stood in their segments; or null.
+        /// Room for as many.
+        pub room: u64 => "Key*",
+        /// Where items stood in their segments.
         pub places: u64 => "u64*",
+        /// Room for places, twice.
+        pub place_rooms: u64 => "u8*",
+        /// For each tile the segment that crosses its first position.
+        pub crossings: u64 => "CrossingSegment*",
         /// The number of keys.
         pub length: u64 => "u64",
-        /// How many long segments there are, and how many items they have.
-        pub counter: u64 => "u64*",
-        /// The latter alone.
-        pub limit: u64 => "u64*",
-        /// Long segments.
-        pub list: u64 => "LongSorted*",
-        /// How many have room there.
-        pub capacity: u64 => "u64",
-        /// Their keys.
-        pub gathered: u64 => "Key*",
-        /// For each the number of its segment, and its place there.
-        pub tags: u64 => "u64*",
-        /// The number alone.
-        pub numbers: u64 => "u32*",
-        /// Which key it is.
-        pub which: u64 => "u64*",
         /// `Order::code`.
-        pub order: u64 => "u64",
+        pub order: u32 => "u32",
+        /// Runs of 2^level tiles are merged.
+        pub level: u32 => "u32",
     }
 }
 
@@ -44,46 +35,52 @@ arguments! {
 pub struct SegmentedSort<K, C>(Named<(K, C)>);
 
 impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
-    /// Clears the counter, and places.
-    pub const BEGIN: Function<SegmentedSortArguments<C::Arguments>> =
-        Function::new("segmented_sort_begin");
-    /// Sorts short segments.
-    pub const TILES: Function<SegmentedSortArguments<C::Arguments>> =
-        Function::new("segmented_sort_tiles");
-    /// Puts long ones side by side.
-    pub const GATHER: Function<SegmentedSortArguments<C::Arguments>> =
-        Function::new("segmented_sort_gather");
-    /// Numbers them.
-    pub const NUMBER: Function<SegmentedSortArguments<C::Arguments>> =
-        Function::new("segmented_sort_number");
-    /// Moves them back.
-    pub const SCATTER: Function<SegmentedSortArguments<C::Arguments>> =
-        Function::new("segmented_sort_scatter");
+    /// Sorts what segments have in a tile: of keys alone, and with places.
+    pub const TILES: [Function<SegmentedSortArguments<C::Arguments>>; 2] = [
+        Function::new("segmented_sort_tiles"),
+        Function::new("segmented_sort_tiles_with_places"),
+    ];
+    /// Merges neighbouring runs of tiles.
+    pub const MERGE: [Function<SegmentedSortArguments<C::Arguments>>; 2] = [
+        Function::new("segmented_sort_merge"),
+        Function::new("segmented_sort_merge_with_places"),
+    ];
 
     /// The kernel.
     pub fn kernel(shape: SegmentedSortShape) -> Kernel {
         let functions = const {
             &[
-                Self::BEGIN.name,
-                Self::TILES.name,
-                Self::GATHER.name,
-                Self::NUMBER.name,
-                Self::SCATTER.name,
+                Self::TILES[0].name,
+                Self::TILES[1].name,
+                Self::MERGE[0].name,
+                Self::MERGE[1].name,
             ]
         };
         Kernel::new("segmented_sort.cu.jinja", functions, &bind::<C>)
             .parameter("key_bytes", size_of::<K>() as u64)
+            .parameter("place_bytes", shape.place_bytes as u64)
             .parameter("float", matches!(K::KIND, Kind::Float(_)).into())
-            .parameter("warps", u64::from(shape.tile.threads() / 32))
-            .parameter("rows", shape.rows as u64)
-            .parameter("blocks", BLOCKS)
+            .parameter("warps", u64::from(shape.warps))
+            .parameter("items", shape.items as u64)
+            .parameter("long", shape.long() as u64)
+            .parameter("blocks", BLOCKS[0])
+            .parameter("blocks_with_places", BLOCKS[1])
+            .parameter("merge_warps", u64::from(shape.merge_warps))
+            .parameter("merge_items", shape.merge_items as u64)
+            .parameter("merge_blocks", u64::from(MERGE_BLOCKS))
             .parameter("shared_bytes", shape.shared_bytes().into())
             .taking_all_shared_memory()
     }
 
-    /// How the kernels are cut.
-    pub fn shape() -> SegmentedSortShape {
-        SegmentedSortShape::of::<K>(if size_of::<K>() <= 4 { 16 } else { 8 })
+    /// How the kernels are cut for so many items.
+    pub fn shape(len: usize) -> SegmentedSortShape {
+        let items = match size_of::<K>() {
+            ..=4 => 15,
+            ..=8 => 9,
+            _ => 5,
+        };
+        let place_bytes = if u32::try_from(len).is_ok() { 4 } else { 8 };
+        SegmentedSortShape::new([8, 4], items, size_of::<K>(), place_bytes)
     }
 }
 
@@ -92,101 +89,125 @@ fn bind<C: Cut>(_: &mut Definitions) -> Variables {
     minijinja::context! { arguments => arguments, segments => C::cuda() }
 }
 
-/// The blocks that are to have room on a multiprocessor.
-const BLOCKS: u64 = 3;
+/// The blocks that are to have room on a multiprocessor: of those that sort keys alone, that sort
+/// with places, and that merge.
+const BLOCKS: [u64; 2] = [5, 4];
+pub(super) const MERGE_BLOCKS: u32 = 5;
 
 /// How the kernels are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentedSortShape {
-    /// The tile, of keys with a word each.
-    pub tile: SortShape,
-    rows: usize,
-    key_bytes: usize,
+    /// The warps of a block that sorts a tile.
+    pub warps: u32,
+    /// The items that one of its threads has room for, an odd number below 32.
+    pub items: usize,
+    /// The warps of a block that merges.
+    pub merge_warps: u32,
+    /// The most items that one of its threads merges, an odd number. They have as many as a tile.
+    pub merge_items: usize,
+    /// The bytes of a key.
+    pub key_bytes: usize,
+    /// The bytes of a place while its segment moves.
+    pub place_bytes: usize,
 }
 
 /// Where a call keeps what it needs in between, from some address on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentedSortScratch {
     /// See [`SegmentedSortArguments`].
-    pub counter: u64,
+    pub crossings: u64,
     /// See [`SegmentedSortArguments`].
-    pub limit: u64,
+    pub room: u64,
     /// See [`SegmentedSortArguments`].
-    pub list: u64,
-    /// See [`SegmentedSortArguments`].
-    pub gathered: u64,
-    /// See [`SegmentedSortArguments`].
-    pub tags: u64,
-    /// See [`SegmentedSortArguments`].
-    pub numbers: u64,
-    /// See [`SegmentedSortArguments`].
-    pub which: u64,
+    pub place_rooms: u64,
     /// The end.
     pub end: u64,
 }
 
 impl SegmentedSortShape {
-    /// With tiles of so many rows.
-    pub fn of<K: Sortable>(rows: usize) -> SegmentedSortShape {
-        SegmentedSortShape {
-            tile: SortShape::of_pairs::<K, u32>().rows(rows),
-            rows,
-            key_bytes: size_of::<K>(),
-        }
+    /// With so many warps that sort a tile, and that merge; and so many items a thread that sorts.
+    pub fn new(
+        [warps, merge_warps]: [u32; 2],
+        items: usize,
+        key_bytes: usize,
+        place_bytes: usize,
+    ) -> SegmentedSortShape {
+        let mut shape = SegmentedSortShape {
+            warps,
+            items,
+            merge_warps,
+            merge_items: 0,
+            key_bytes,
+            place_bytes,
+        };
+        shape.merge_items = shape.tile().div_ceil(shape.merge_threads() as usize) | 1;
+        shape
     }
 
-    /// The items in which a block's segments start, and the most of a short segment.
-    pub fn stride(self) -> usize {
-        self.tile.tile() / 2
+    /// The threads of a block that sorts.
+    pub fn threads(self) -> u32 {
+        32 * self.warps
     }
 
-    /// The shared memory of a block: the tile, and three words for every 32 items.
+    /// The threads of a block that merges.
+    pub fn merge_threads(self) -> u32 {
+        32 * self.merge_warps
+    }
+
+    /// The items that a block has room for.
+    fn room(self) -> usize {
+        self.threads() as usize * self.items
+    }
+
+    /// The most items of a short segment. Such a segment is all in the tile that it starts in.
+    pub fn long(self) -> usize {
+        self.room() / 8
+    }
+
+    /// The items of a tile.
+    pub fn tile(self) -> usize {
+        self.room() - self.long()
+    }
+
+    /// The shared memory of a block.
     pub fn shared_bytes(self) -> u32 {
-        self.tile.tile_bytes() + 12 * (self.tile.tile() / 32) as u32 + 16
+        let room = self.room() * (self.key_bytes.max(4) + 2);
+        let tile = 96 + (8 * self.room() / 32 + 4 * self.threads() as usize).next_multiple_of(16);
+        let merge = 16 + (4 * self.merge_warps as usize).next_multiple_of(16);
+        (room + tile.max(merge)).next_multiple_of(16) as u32
     }
 
-    /// The blocks that sort short segments.
-    pub fn tiles(self, len: usize) -> u64 {
-        len.div_ceil(self.stride()) as u64
+    /// The tiles of so many items.
+    pub fn tiles(self, len: usize) -> usize {
+        len.div_ceil(self.tile())
     }
 
-    /// Whether one of so many items can be a long segment.
-    pub fn has_long(self, len: usize) -> bool {
-        len > self.stride()
-    }
-
-    /// The most long segments.
-    pub fn most_long(self, len: usize) -> usize {
-        len / self.stride() + 1
+    /// How often runs of tiles double until there is one.
+    pub fn levels(self, len: usize) -> u32 {
+        self.tiles(len).next_power_of_two().ilog2()
     }
 
     /// What so many items take from an address on.
-    pub fn scratch(self, from: u64, len: usize) -> SegmentedSortScratch {
+    pub fn scratch(self, from: u64, len: usize, with_places: bool) -> SegmentedSortScratch {
         let mut end = from;
         let mut room = |len: usize, bytes: usize| {
             let at = end.next_multiple_of(256);
             end = at + (len * bytes) as u64;
             at
         };
-        let (most, items) = match self.has_long(len) {
-            true => (self.most_long(len), len),
-            false => (0, 0),
-        };
+        // What one tile has does not move again.
+        let items = if self.levels(len) > 0 { len } else { 0 };
         let scratch = SegmentedSortScratch {
-            counter: room(1, 8),
-            limit: room(1, 8),
-            list: room(most, 16),
-            gathered: room(items, self.key_bytes),
-            tags: room(items, 8),
-            numbers: room(items, 4),
-            which: room(items, 8),
+            crossings: room(self.tiles(len), 24),
+            room: room(items, self.key_bytes),
+            place_rooms: room(if with_places { items } else { 0 }, 2 * self.place_bytes),
             end: 0,
         };
         SegmentedSortScratch { end, ..scratch }
     }
 
-    /// The bytes of a workspace, without what sorts need.
+    /// The bytes of a workspace.
     pub fn workspace_bytes(self, len: usize) -> usize {
-        HEADER_BYTES + 256 + self.scratch(0, len).end as usize
+        HEADER_BYTES + self.scratch(0, len, true).end as usize
     }
 }

@@ -30,8 +30,9 @@ use crate::{Buffer, Device, Result};
 /// Segments may have any lengths, in any mix. If unchecked offsets fall, the results of all
 /// segments are unspecified.
 ///
-/// Complexity and memory are those of a [`sort`](crate::sort()) of each segment.
-/// [`Device::for_host_data`] says where it runs.
+/// Complexity: O(n log m) on a GPU, if the longest of the segments has m items; on the CPU that of
+/// a [`sort`](crate::sort()) of each segment. [`Device::for_host_data`] says where it runs. The
+/// merges on a GPU are those of Baxter's segmented sort ("moderngpu", 2013).
 ///
 /// # Errors
 ///
@@ -107,7 +108,6 @@ fn sort_bound<K: Sortable, C: Cut>(
             let mut places = Buffer::<u64>::reserve(&device, room)?;
             let call = cuda::Call {
                 segments: segments.arguments(),
-                count: segments.count(),
                 keys: keys.address_mut(),
                 places: if with_places { places.address_mut() } else { 0 },
                 len: keys.len(),
@@ -127,10 +127,10 @@ fn sort_bound<K: Sortable, C: Cut>(
 /// # Segmented sort
 ///
 /// Every call is stable, and gives the bits of the functions on host data. On a GPU blocks sort
-/// segments of up to some thousands of items, several at a time, in a reading and a writing of all
-/// items. Longer ones are sorted together by key and by segment. So any mix of lengths will do.
-/// Memory: where there are more items than a block sorts, some 36 bytes for each item of 4 bytes,
-/// and 44 for one of 8, even if all segments are short.
+/// what segments have in tiles of some thousands of items, in a reading and a writing of all items.
+/// Then tiles are merged as far as a segment crosses them: a segment of n tiles is read and written
+/// some log2(n) times more. So any mix of lengths will do. Memory: as much as the keys have, and 8
+/// bytes for each if there are places, or 16 from 2^32 items on; next to nothing for one tile.
 ///
 /// # Errors
 ///

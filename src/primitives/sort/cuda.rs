@@ -179,8 +179,7 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
         self.sorter.plan(len).scratch(0, false).end as usize
     }
 
-    /// Enqueues the sorting of keys and values at two addresses. If there is an address of a limit,
-    /// only so many are sorted as the number there says.
+    /// Enqueues the sorting of keys and values at two addresses.
     ///
     /// # Safety
     ///
@@ -192,13 +191,11 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
         stream: &CudaStream,
         order: Order,
         (keys, values, len): (u64, u64, usize),
-        limit: Option<u64>,
         scratch: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
         let call = Call {
             values: (values, values),
-            limit: limit.unwrap_or(0),
             ..Call::of_keys::<K>(order, keys, keys, len)
         };
         // SAFETY: the caller's.
@@ -331,8 +328,6 @@ struct Call {
     keys: (u64, u64),
     values: (u64, u64),
     len: usize,
-    /// Where a number stands that limits the length; or 0.
-    limit: u64,
     order: u32,
 }
 
@@ -342,7 +337,6 @@ impl Call {
             keys: (keys, keys_out),
             values: (0, 0),
             len,
-            limit: 0,
             order: order.code(K::KIND),
         }
     }
@@ -446,7 +440,6 @@ impl Sorter {
             values_out: call.values.1,
             values_room: scratch.values,
             length: call.len as u64,
-            limit: call.limit,
             bins: scratch.bins,
             varying: scratch.varying,
             status: scratch.status,

@@ -24,8 +24,6 @@ arguments! {
         pub values_room: u64 => "Value*",
         /// The number of keys.
         pub length: u64 => "u64",
-        /// Where a number stands that limits the number of keys; or null.
-        pub limit: u64 => "const u64*",
         /// How many keys have which digit.
         pub bins: u64 => "u64*",
         /// Which digits vary.

@@ -469,20 +469,13 @@ impl<F: Form<Item: Candidate>> TopK<F> {
                     stream,
                     ascending,
                     pairs,
-                    None,
                     scratch,
                     arguments.workspace,
                 )?;
             }
             let pairs = (ranks, at, room);
-            self.by_rank.run_in_place(
-                stream,
-                ascending,
-                pairs,
-                None,
-                scratch,
-                arguments.workspace,
-            )?;
+            self.by_rank
+                .run_in_place(stream, ascending, pairs, scratch, arguments.workspace)?;
         }
         let grid = shared_out(plan.k as u64, 256, most);
         run(&Top::<F>::STORE, grid, arguments)
