@@ -760,6 +760,9 @@ def scan(
     # In memory's order: the outer axes, the one that is scanned, the inner ones.
     scanned = next(i for i in range(array.ndim) if i not in plan.kept)
     order = [*plan.kept[: plan.outer], scanned, *plan.kept[plan.outer :]]
+    if array.size == 0:
+        # Nothing lies in memory.
+        order.sort()
     in_order = order == sorted(order)
     if out is not None and not in_order:
         array = array.library.contiguous(array)
