@@ -624,10 +624,14 @@ struct SegmentedSorter {
                 Word rank = ranks.rank(key[k]);
                 special |= is_special(ranks, key[k], rank);
                 room.ranks[at] = rank;
-                room.places[at] = (u16)at;
+                if constexpr (PLACES) room.places[at] = (u16)at;
             }
         }
         bool by_place = __syncthreads_or(special);
+        if (!PLACES && by_place) {
+            for (u32 at = threadIdx.x; at < length; at += MERGE_THREADS) room.places[at] = (u16)at;
+            __syncthreads();
+        }
         if (PLACES || by_place) merge_room<true>(half, length);
         else merge_room<PLACES>(half, length);
 #pragma unroll 4
