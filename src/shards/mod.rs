@@ -301,8 +301,8 @@ impl<P: Site> Shard<'_, P> {
         prefixes: Prefixes<T>,
         source: impl Source<P, Item = T>,
     ) -> Result<P::Array<T>> {
-        let carry = self.carry::<T, Op>(prefixes, &source)?;
-        P::scan::<T, Op>(&self.device, carry, prefixes, source)
+        let state = self.state::<T, Op>(prefixes, &source)?;
+        P::scan::<T, Op>(&self.device, state, prefixes, source)
     }
 
     /// Writes the prefixes to `output`, which is as long as the part. Otherwise as
@@ -317,8 +317,8 @@ impl<P: Site> Shard<'_, P> {
         if let Err(error) = Error::check_length(self.len() as usize, room) {
             return Err(self.fail(error));
         }
-        let carry = self.carry::<T, Op>(prefixes, &source)?;
-        P::scan_into::<T, Op>(&self.device, carry, prefixes, source, output)
+        let state = self.state::<T, Op>(prefixes, &source)?;
+        P::scan_into::<T, Op>(&self.device, state, prefixes, source, output)
     }
 
     /// Replaces each element of the part by its prefix. Otherwise as [`scan`](Shard::scan).
@@ -327,16 +327,17 @@ impl<P: Site> Shard<'_, P> {
         prefixes: Prefixes<T>,
         data: &mut P::Slice<T>,
     ) -> Result<()> {
-        let carry = self.carry::<T, Op>(prefixes, &P::source(data))?;
-        P::scan_in_place::<T, Op>(&self.device, carry, prefixes, data)
+        let state = self.state::<T, Op>(prefixes, &P::source(data))?;
+        P::scan_in_place::<T, Op>(&self.device, state, prefixes, data)
     }
 
-    /// What comes before this part in the order of a scan.
-    fn carry<T: Element, Op: Monoid<T>>(
+    /// What comes before this part in the order of a scan, and the part's own nodes.
+    #[allow(clippy::type_complexity)]
+    fn state<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,
         source: &impl Source<P, Item = T>,
-    ) -> Result<Carry<T, Op>> {
+    ) -> Result<(Carry<T, Op>, Nodes<T, Op>)> {
         let call = with_init(self.call("scan").by::<T, Op>(), prefixes.init);
         let call = call.with(&[prefixes.kind as u8, prefixes.reverse.into()]);
         let nodes = || {
@@ -358,8 +359,9 @@ impl<P: Site> Shard<'_, P> {
             true => self.communicator.ranks() - 1 - rank,
         };
         let reverse = prefixes.reverse;
-        let counter = self.gather_nodes::<T, Op>(call, reverse, nodes(), before)?;
-        Ok(Carry::of(counter))
+        let own = nodes();
+        let gathered = self.gather_nodes::<T, Op>(call, reverse, own.clone(), before)?;
+        Ok((Carry::of(gathered), own?))
     }
 
     /// The nodes of the first `count` shards, from the first or from the last one on.

@@ -9,24 +9,33 @@ use crate::cpu::mode::in_rust_mode;
 use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
 use crate::cuda::{DeviceRange, Gpu};
 use crate::primitives::reduce::pieces::{append, blocks_of, chunks_of};
+use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
 
 impl Gpu {
-    /// Replaces `len` elements at an address by their prefixes, and appends their sums.
+    /// Writes the prefixes of `len` elements at an address to another one, or the same one, and
+    /// appends their sums. These are those of the piece's aligned blocks, if the caller knows them;
+    /// otherwise the elements are read once more.
     ///
     /// # Safety
     ///
-    /// As for [`push`](Gpu::push). The elements are borrowed for writing.
+    /// As for [`push`](Gpu::push). What is written is borrowed for writing, and is the elements
+    /// themselves or apart from them.
     pub(crate) unsafe fn scan_piece<T: Element, Op: Monoid<T>>(
         &self,
-        address: u64,
+        (from, to): (u64, u64),
         len: usize,
         prefixes: Prefixes<T>,
+        sums: Option<Vec<T>>,
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
         let blocks = blocks_of(counter.end(), len);
-        // SAFETY: the caller's.
-        let sums = unsafe { self.sums_of::<T, Op>(address, &blocks) }?;
+        let sums = match sums {
+            Some(sums) => sums,
+            // SAFETY: the caller's.
+            None => unsafe { self.sums_of::<T, Op>(from, &blocks) }?,
+        };
+        assert_eq!(sums.len(), blocks.len());
         let kernels = Scan::<T, Op>::load_lazily(self.context())?.kernels;
         let prefix = |counter: &Counter<T::Accumulator>| {
             in_rust_mode(|| {
@@ -41,19 +50,24 @@ impl Gpu {
                 ..prefixes
             };
             append(std::slice::from_ref(block), &[sum], counter, Op::combine);
-            let mut part = DeviceRange::new(self, address, range.clone());
+            let mut part = DeviceRange::new(self, to, range.clone());
+            let at = from + (range.start * size_of::<T>()) as u64;
+            let input = (from != to).then(|| {
+                let arguments = Slice::<T>::of_address(at).expect("it is a slice");
+                (arguments, range.len())
+            });
             self.with_workspace(
                 kernels.bytes_for(range.len(), false),
                 |stream, workspace| {
                     // SAFETY: the caller's; the stream keeps calls and frees in order.
-                    unsafe { kernels.run(stream, seeded, None, &mut part, workspace) }
+                    unsafe { kernels.run(stream, seeded, input, &mut part, workspace) }
                 },
             )?;
             // The last prefix ends where the block does: there its sum may join that of another.
             if prefixes.kind == PrefixKind::Inclusive
                 && let Some(last) = prefix(counter)
             {
-                let mut part = DeviceRange::new(self, address, range.end - 1..range.end);
+                let mut part = DeviceRange::new(self, to, range.end - 1..range.end);
                 // SAFETY: the caller's.
                 unsafe { part.fill(last) }?;
             }
@@ -74,8 +88,9 @@ impl Gpu {
         let chunks = chunks_of::<T>(counter.end(), piece.len());
         if chunks.len() < 2 {
             let array = self.upload(piece)?;
+            let (at, len) = (array.address(), piece.len());
             // SAFETY: the memory is this GPU's, freed on its stream, and used here only.
-            unsafe { self.scan_piece::<T, Op>(array.address(), piece.len(), prefixes, counter) }?;
+            unsafe { self.scan_piece::<T, Op>((at, at), len, prefixes, None, counter) }?;
             output.copy_from_slice(&self.download(&array, 0..piece.len())?);
             return Ok(());
         }
@@ -104,10 +119,10 @@ impl Gpu {
                 }
             }
             if let Some((number, chunk)) = of_turn(turn, 1) {
-                let address = lanes.address(number);
+                let (at, len) = (lanes.address(number), chunk.len());
                 lanes.start(number)?;
                 // SAFETY: the lane's memory is this GPU's, freed on its stream, and used here only.
-                unsafe { self.scan_piece::<T, Op>(address, chunk.len(), prefixes, counter) }?;
+                unsafe { self.scan_piece::<T, Op>((at, at), len, prefixes, None, counter) }?;
                 lanes.finish(number)?;
                 if to_pinned {
                     // SAFETY: it is pinned, and nothing else uses it. Dropping the lanes waits.

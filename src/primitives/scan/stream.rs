@@ -3,6 +3,8 @@
 use super::Prefixes;
 use super::cpu::{self, Output};
 use crate::cpu::memory::reserve;
+#[cfg(feature = "cuda")]
+use crate::cuda::Gpu;
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
 use crate::primitives::collect::collected;
@@ -90,7 +92,7 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op> {
 impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
     /// The prefixes of the next piece, which lies on the device, in a new buffer.
     pub fn scan(&mut self, piece: impl Source<Device, Item = T>) -> Result<Buffer<T>> {
-        scan_device(self, piece)
+        scan_device(self, piece, None)
     }
 
     /// Writes the prefixes of the next piece to `output`, of the same length.
@@ -99,27 +101,55 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
         piece: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        scan_device_into(self, piece, output)
+        scan_device_into(self, piece, output, None)
     }
 
     /// Replaces each element of the next piece by its prefix.
     ///
     /// If a kernel fails, some of the elements may have been replaced.
     pub fn scan_in_place(&mut self, piece: &mut Buffer<T>) -> Result<()> {
+        self.scan_known_in_place(piece, None)
+    }
+
+    /// The prefixes of a piece, as [`scan`](Scanner::scan) gives them. Its aligned blocks have
+    /// these sums; a GPU need not find them.
+    pub(crate) fn scan_known(
+        &mut self,
+        piece: impl Source<Device, Item = T>,
+        sums: Vec<T>,
+    ) -> Result<Buffer<T>> {
+        scan_device(self, piece, Some(sums))
+    }
+
+    /// [`scan_into`](Scanner::scan_into) of a piece whose blocks have these sums.
+    pub(crate) fn scan_known_into(
+        &mut self,
+        piece: impl Source<Device, Item = T>,
+        output: &mut Buffer<T>,
+        sums: Vec<T>,
+    ) -> Result<()> {
+        scan_device_into(self, piece, output, Some(sums))
+    }
+
+    /// [`scan_in_place`](Scanner::scan_in_place) of a piece whose blocks have these sums, if they
+    /// are known.
+    pub(crate) fn scan_known_in_place(
+        &mut self,
+        piece: &mut Buffer<T>,
+        sums: Option<Vec<T>>,
+    ) -> Result<()> {
         self.device.check_owns(piece)?;
         match &self.device.backend {
             Backend::Cpu => {
+                drop(sums);
                 self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(gpu) if on_the_gpu::<T>(self.prefixes) => {
-                let mut counter = self.carry.counter.clone();
+                let gpu = gpu.clone();
                 let (address, len) = (piece.address_mut(), piece.len());
                 // SAFETY: the buffer is this GPU's, and borrowed for writing.
-                unsafe {
-                    gpu.scan_piece::<T, Op>(address, len, self.prefixes, &mut counter)?;
-                }
-                self.carry.counter = counter;
+                unsafe { self.scan_at(&gpu, (address, address), len, sums)? };
             }
             #[cfg(feature = "cuda")]
             Backend::Cuda(_) => {
@@ -131,6 +161,26 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
                 replaced.inspect_err(|_| self.carry = before)?;
             }
         }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Gpu::scan_piece`].
+    #[cfg(feature = "cuda")]
+    unsafe fn scan_at(
+        &mut self,
+        gpu: &Gpu,
+        from_and_to: (u64, u64),
+        len: usize,
+        sums: Option<Vec<T>>,
+    ) -> Result<()> {
+        let mut counter = self.carry.counter.clone();
+        // SAFETY: the caller's.
+        unsafe {
+            gpu.scan_piece::<T, Op>(from_and_to, len, self.prefixes, sums, &mut counter)?;
+        }
+        self.carry.counter = counter;
         Ok(())
     }
 
@@ -251,6 +301,7 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     scanner: &mut Scanner<T, Op, Device>,
     piece: S,
+    sums: Option<Vec<T>>,
 ) -> Result<Buffer<T>> {
     let device = scanner.device.clone();
     let call = Call::<Device>::on(&device);
@@ -258,8 +309,19 @@ fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     if device.is_cpu() {
         return device.upload_vec(scanner.scan_bound(piece)?);
     }
+    #[cfg(feature = "cuda")]
+    if let Some((gpu, from)) = scanned_from(&device, scanner.prefixes, &piece) {
+        let len = piece.len();
+        let mut output = Buffer::reserve(&device, len)?;
+        // SAFETY: the piece is on this GPU, and there is room for all prefixes, which are written.
+        unsafe {
+            scanner.scan_at(&gpu, (from, output.address_mut()), len, sums)?;
+            output.set_len(len);
+        }
+        return Ok(output);
+    }
     let mut output = collected(piece)?;
-    scanner.scan_in_place(&mut output)?;
+    scanner.scan_known_in_place(&mut output, sums)?;
     Ok(output)
 }
 
@@ -267,16 +329,41 @@ fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     scanner: &mut Scanner<T, Op, Device>,
     piece: S,
     output: &mut Buffer<T>,
+    sums: Option<Vec<T>>,
 ) -> Result<()> {
     let device = scanner.device.clone();
     device.check_owns(output)?;
-    if !device.is_cpu() {
-        Error::check_length(piece.items()?, output.len())?;
-        device.collect_into(piece, output)?;
-        return scanner.scan_in_place(output);
-    }
     let call = Call::<Device>::on(&device);
-    scanner.scan_bound_into(call.bind(&piece)?, output.as_host_mut())
+    if device.is_cpu() {
+        return scanner.scan_bound_into(call.bind(&piece)?, output.as_host_mut());
+    }
+    Error::check_length(piece.items()?, output.len())?;
+    #[cfg(feature = "cuda")]
+    {
+        let bound = call.bind(&piece)?;
+        if let Some((gpu, from)) = scanned_from(&device, scanner.prefixes, &bound) {
+            let to = output.address_mut();
+            // SAFETY: both are on this GPU, and the output is borrowed for writing.
+            return unsafe { scanner.scan_at(&gpu, (from, to), bound.len(), sums) };
+        }
+    }
+    device.collect_into(piece, output)?;
+    scanner.scan_known_in_place(output, sums)
+}
+
+/// The GPU that scans a piece from where it lies, and where that is. Others are collected first.
+#[cfg(feature = "cuda")]
+fn scanned_from<F: Form<Item: Element>>(
+    device: &Device,
+    prefixes: Prefixes<F::Item>,
+    piece: &Bound<'_, F>,
+) -> Option<(Gpu, u64)> {
+    match &device.backend {
+        Backend::Cuda(gpu) if on_the_gpu(prefixes) => {
+            Some((gpu.clone(), F::address(&piece.arguments())?))
+        }
+        _ => None,
+    }
 }
 
 impl Device {
