@@ -180,9 +180,9 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
 
     /// Those of a source on a device whose first item stands at `start` of the whole.
     ///
-    /// On a GPU the part's aligned blocks are the segments of one segmented reduction: two
-    /// launches, wherever the part starts and ends, which read each item once. Then the host waits
-    /// for the sums. Halves are summed by the CPU, from a copy.
+    /// On a GPU a part that is one aligned block is reduced as an array is. Otherwise its blocks
+    /// are the segments of one segmented reduction: two launches, wherever the part starts and
+    /// ends. Each item is read once. Then the host waits for the sums. Halves are summed by the CPU, from a copy.
     ///
     /// # Errors
     ///

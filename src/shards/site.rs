@@ -447,8 +447,9 @@ where
     Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 
-/// The nodes by a segmented reduction: each block is a segment, and its fold has the bracketing of
-/// a power of two of elements, which is the block's wherever it lies.
+/// The nodes of a part. One that is a block is reduced as an array is: the fold of a power of two of
+/// elements has the block's bracketing wherever it lies. Several blocks are the segments of a
+/// segmented reduction.
 #[cfg(feature = "cuda")]
 fn nodes_of_blocks<T: Element, Op: Monoid<T>>(
     device: &Device,
@@ -456,6 +457,11 @@ fn nodes_of_blocks<T: Element, Op: Monoid<T>>(
     source: impl Source<Device, Item = T>,
 ) -> Result<Nodes<T, Op>> {
     let stretch = start..start + source.items()? as u64;
+    if blocks_of(stretch.clone()).count() == 1 {
+        let sum = device.reduce::<T, Op>(source)?.widen();
+        let counter = Counter::of_stretch(stretch, vec![sum]).expect("a sum for each block");
+        return Ok(Nodes::of_counter(counter));
+    }
     let ends = blocks_of(stretch.clone()).map(|block| block.end - start);
     let offsets = device.upload_vec(std::iter::once(0).chain(ends).collect::<Vec<u64>>())?;
     let segments = Offsets::unchecked::<Device, u64>(&offsets)?;
