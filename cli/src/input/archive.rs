@@ -1,6 +1,6 @@
 //! NumPy's .npz: a ZIP archive of .npy files.
 
-use super::{Counted, Input};
+use super::{Counted, Input, ending_of, format_of_name};
 use crate::args::Format;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
@@ -8,6 +8,7 @@ use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use zip::{CompressionMethod, ZipArchive};
 
 /// The bytes of one file in an archive.
@@ -26,16 +27,26 @@ pub(super) fn enter(
         return Err(Failure::with_remedy(
             &name,
             "the list of an archive's arrays is at its end, and a pipe must be read in order",
-            "give the name of the .npz file",
+            "give the name of the .npz file or zip",
         ));
     }
-    let mut archive = ZipArchive::new(&mut file).map_err(|error| failure(&error))?;
+    let archive = ZipArchive::new(&mut file);
+    let mut archive = archive.map_err(|_| {
+        Failure::with_remedy(
+            &name,
+            "the archive is damaged or cut off: the list of what it holds, at its end, is none",
+            "make the file again; what made it has failed or is not done",
+        )
+    })?;
     // Other files may lie beside the arrays.
     let mut arrays = Vec::new();
+    let mut others = Vec::new();
     for index in 0..archive.len() {
         let name = archive.name_for_index(index).unwrap_or_default();
-        if let Some(name) = name.strip_suffix(".npy") {
-            arrays.push((index, name.to_owned()));
+        match name.strip_suffix(".npy") {
+            _ if is_of_system(name) => {}
+            Some(name) => arrays.push((index, name.to_owned())),
+            None => others.push(name.to_owned()),
         }
     }
     let names: Vec<&str> = arrays.iter().map(|(_, name)| name.as_str()).collect();
@@ -44,35 +55,8 @@ pub(super) fn enter(
         None if names.len() == 1 => Some(0),
         None => None,
     };
-    let texts =
-        |name: &&str| super::format_of_name(std::path::Path::new(name)) == Some(Format::Text);
-    if names.is_empty()
-        && let Some(text) = archive.file_names().find(texts)
-    {
-        let delimiter = match text.to_lowercase().ends_with(".csv") {
-            true => " --delimiter ,",
-            false => "",
-        };
-        return Err(Failure::with_remedy(
-            &name,
-            format_args!("this archive holds a text, {text}, and no array"),
-            format_args!("unzip -p FILE {text} | warpfold ...{delimiter}"),
-        ));
-    }
-    let is_sheet = |name: &str| name.starts_with("xl/") || name == "content.xml";
-    if names.is_empty() && archive.file_names().any(is_sheet) {
-        return Err(Failure::with_remedy(
-            &name,
-            "it is a workbook of a spreadsheet, which is not read here",
-            "save the sheet as CSV",
-        ));
-    }
     if names.is_empty() {
-        return Err(Failure::with_remedy(
-            &name,
-            "no array is in this archive",
-            "save one: numpy.savez(file, x=x)",
-        ));
+        return Err(holds_none(&name, &others));
     }
     let Some(place_of_array) = place else {
         let cause = match array {
@@ -118,6 +102,63 @@ pub(super) fn enter(
     input.path = None;
     input.name = format!("{name}, array {array_name}");
     Ok(())
+}
+
+/// Whether a file is a folder, or what macOS packs beside each file.
+fn is_of_system(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    name.ends_with('/') || name.starts_with("__MACOSX/") || file.starts_with("._")
+}
+
+/// What an archive holds that has no array, and what to do about it.
+fn holds_none(name: &str, others: &[String]) -> Failure {
+    const SHOWN: usize = 5;
+    let is_text = |name: &&String| format_of_name(Path::new(name.as_str())) == Some(Format::Text);
+    let is_sheet = |name: &String| name.starts_with("xl/") || name == "content.xml";
+    let text = others.iter().find(is_text);
+    if text.is_none() && others.iter().any(is_sheet) {
+        return Failure::with_remedy(
+            name,
+            "it is a workbook of a spreadsheet, which is not read here",
+            "save the sheet as CSV",
+        );
+    }
+    let Some(file) = text.or(others.first()) else {
+        return Failure::with_remedy(
+            name,
+            "no array is in this archive",
+            "save one: numpy.savez(file, x=x)",
+        );
+    };
+    let delimiter = match ending_of(Path::new(file)).as_deref() {
+        Some("csv") => " --delimiter ,",
+        Some("tsv") => " --delimiter tab",
+        _ => "",
+    };
+    let mut listed: Vec<&str> = others.iter().take(SHOWN).map(String::as_str).collect();
+    if others.len() > SHOWN {
+        listed.push("\u{2026}");
+    }
+    let listed = listed.join(", ");
+    // Unlike a shell, unzip takes these for a pattern.
+    let pattern = file.replace('[', "[[]");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let quoted = match pattern.chars().all(is_plain) {
+        true => pattern,
+        false => format!("'{}'", pattern.replace('\'', r"'\''")),
+    };
+    let remedy = match text {
+        Some(_) => format!("unzip -p FILE {quoted} | warpfold ...{delimiter}"),
+        None => format!("if {file} holds numbers: unzip -p FILE {quoted} | warpfold ..."),
+    };
+    Failure::with_remedy(
+        name,
+        match text {
+            Some(_) => format!("this archive holds a text, and no array: {listed}"),
+            None => format!("this archive holds no array: {listed}"),
+        },
+        remedy,
+    )
 }
 
 /// The name of an array in Python: that of its file, without the ending.

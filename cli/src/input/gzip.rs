@@ -37,10 +37,17 @@ impl<R: Read> Read for Members<R> {
     }
 }
 
-/// Whether another member begins here. Fails if other data do, behind zeros.
+/// Whether another member begins here. Fails if other data do.
 fn goes_on(packed: &mut impl BufRead) -> io::Result<bool> {
-    if packed.fill_buf()?.first().is_some_and(|&byte| byte != 0) {
-        return Ok(true);
+    match packed.fill_buf()?.first() {
+        None | Some(0) => {}
+        Some(0x1f) => return Ok(true),
+        Some(_) => {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "other data stand behind the compressed ones",
+            ));
+        }
     }
     loop {
         let zeros = packed.fill_buf()?;

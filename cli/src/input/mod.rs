@@ -117,6 +117,15 @@ impl Input {
         let head = input.peek(LONGEST_MAGIC)?;
         let is_archive = head.starts_with(ZIP) || head.starts_with(EMPTY_ZIP);
         let is_packed = is_archive || head.starts_with(GZIP);
+        let is_npz = input.ending().as_deref() == Some("npz");
+        let is_array = input.head.starts_with(npy::MAGIC);
+        if !is_packed && options.format.is_none() && is_npz && !is_array {
+            return Err(Failure::with_remedy(
+                &input.name,
+                "its name ends in .npz, and it does not begin as an archive of zip does",
+                "give it another name; or --format, which says what it is",
+            ));
+        }
         if !is_packed && options.format.is_none() && input.ending().as_deref() == Some("gz") {
             let other = foreign(input.peek(foreign::LONGEST)?);
             let what = other.map_or(String::new(), |other| format!(": it is {}", other.what));
@@ -137,6 +146,7 @@ impl Input {
             ));
         } else if input.head.starts_with(GZIP) {
             input.unpack();
+            input.check_unpacked()?;
         }
         if let Some(other) = foreign(input.peek(foreign::LONGEST)?) {
             let cause = format!("it is {}, which is not read here", other.what);
@@ -242,6 +252,20 @@ impl Input {
         }
     }
 
+    /// Fails if what was packed is packed again.
+    fn check_unpacked(&mut self) -> Result<()> {
+        let start = self.peek(LONGEST_MAGIC)?;
+        let (what, remedy) = if start.starts_with(GZIP) {
+            ("gzip", "gzip -dc FILE | gzip -dc | warpfold ...")
+        } else if start.starts_with(ZIP) {
+            ("an archive of zip", "gzip -dc FILE > x.npz, and give x.npz")
+        } else {
+            return Ok(());
+        };
+        let cause = format!("within gzip it is {what} again");
+        Err(Failure::with_remedy(&self.name, cause, remedy))
+    }
+
     fn ending(&self) -> Option<String> {
         self.path.as_deref().and_then(ending_of)
     }
@@ -299,9 +323,11 @@ impl Input {
     fn failure(&self, error: &io::Error) -> Failure {
         match error.kind() {
             // Only what unpacks data says this.
-            io::ErrorKind::UnexpectedEof => {
-                Failure::at(&self.name, "the compressed data are truncated")
-            }
+            io::ErrorKind::UnexpectedEof => Failure::with_remedy(
+                &self.name,
+                "the compressed data are truncated",
+                "make the file again; what made it has failed or is not done",
+            ),
             io::ErrorKind::InvalidInput => Failure::with_remedy(
                 &self.name,
                 format_args!("it is not gzip throughout: {error}"),
