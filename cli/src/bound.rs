@@ -1,7 +1,7 @@
 //! Bounds and edges that a user writes. Beside integers they are exact, whatever their size.
 
 use crate::failure::Failure;
-use crate::number::{BadNumber, Number};
+use crate::number::{BadNumber, LONG_FLOAT, Number, with_short_exponent};
 
 /// Up to here every integer is an `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -44,7 +44,11 @@ pub(crate) fn bad_bound(place: &str, text: &str) -> Failure {
 impl Bound {
     /// Reads what Rust reads as an `f64`.
     pub(crate) fn parse(text: &str) -> Result<Bound, BadNumber> {
-        let float: f64 = text.parse().map_err(|_| BadNumber::NotANumber)?;
+        let short = match text.len() > LONG_FLOAT {
+            true => with_short_exponent(text),
+            false => text.into(),
+        };
+        let float: f64 = short.parse().map_err(|_| BadNumber::NotANumber)?;
         if !text.bytes().any(|byte| byte.is_ascii_digit()) {
             return Ok(Bound::from(float));
         }

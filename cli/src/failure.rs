@@ -31,12 +31,17 @@ impl Failure {
 }
 
 impl Failure {
-    /// That of a file beside the data. Options say how the data are read, so none helps here.
-    pub(crate) fn beside_data(self) -> Self {
+    /// That of a file beside the data. Options say how the data are read, so none helps here but
+    /// for those that are named.
+    pub(crate) fn beside_data(self, but_for: &[&str]) -> Self {
+        let but = match but_for {
+            [] => String::new(),
+            options => format!(", but for {}", options.join(", ")),
+        };
         match self {
             Failure::Message(message) => match message.split_once("\n  remedy: ") {
                 Some((what, remedy)) if remedy.contains("--") => Failure::Message(format!(
-                    "{what}\n  remedy: mend this file; options for texts are for the data alone"
+                    "{what}\n  remedy: mend this file; options for texts are for the data alone{but}"
                 )),
                 _ => Failure::Message(message),
             },

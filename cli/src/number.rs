@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::text::Values;
 use crate::value::Value;
 use clap::ValueEnum;
+use std::borrow::Cow;
 use std::fmt;
 use warpfold::half::{bf16, f16};
 use warpfold::{Bins, Element, Monoid, Scalar, Sortable, bytemuck, ops, statistics};
@@ -485,6 +486,10 @@ macro_rules! floats {
             #[inline]
             fn parse(token: &[u8]) -> Result<Self, BadNumber> {
                 let text = str::from_utf8(token).map_err(|_| BadNumber::NotANumber)?;
+                let text = match text.len() > LONG_FLOAT {
+                    true => &*with_short_exponent(text),
+                    false => text,
+                };
                 let value: Self = $parse(text).map_err(|_| BadNumber::NotANumber)?;
                 if value.is_infinite() && !is_infinity(text) {
                     return Err(BadNumber::OutOfRange);
@@ -565,6 +570,44 @@ fn to_odd_f32(value: f64) -> f32 {
     }
     let toward_zero = near.to_bits() - u32::from(back.abs() > value.abs());
     f32::from_bits(toward_zero | 1)
+}
+
+/// A float of more characters than this can have an exponent that the standard library caps.
+pub(crate) const LONG_FLOAT: usize = 1 << 15;
+
+/// A long float with the point before its first digit. Where exponents are beyond 2^16, the parser
+/// of the standard library caps them, also if as many zeros make up for that.
+#[cold]
+pub(crate) fn with_short_exponent(text: &str) -> Cow<'_, str> {
+    // Beyond all floats, and below the cap.
+    const MOST: i64 = 60_000;
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent_digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let is_number = are_digits(whole)
+        && are_digits(fraction)
+        && are_digits(exponent_digits)
+        && !exponent_digits.is_empty()
+        && whole.len() + fraction.len() > 0;
+    if !is_number {
+        return Cow::Borrowed(text);
+    }
+    let sign = &text[..text.len() - unsigned.len()];
+    let digits = [whole, fraction].concat();
+    let significant = digits.trim_start_matches('0');
+    let zeros = (digits.len() - significant.len()) as i64;
+    let exponent = exponent.parse().unwrap_or(match exponent.starts_with('-') {
+        true => i64::MIN,
+        false => i64::MAX,
+    });
+    let point = exponent.saturating_add(whole.len() as i64 - zeros);
+    let significant = significant.trim_end_matches('0');
+    Cow::Owned(format!(
+        "{sign}0.{significant}0e{}",
+        point.clamp(-MOST, MOST)
+    ))
 }
 
 /// Judges what the standard library's parser for `T` refused, such as `-0` for an unsigned type.

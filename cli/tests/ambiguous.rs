@@ -433,5 +433,155 @@ fn the_remedy_for_a_sign_behind_leaves_the_other_column() {
         "reduce --delimiter , --column amount",
         "qty,amount\n3,5-\n4,6\n",
     );
-    assert!(error.contains(r"s/([0-9.]*[0-9])-/-\1/g"), "{error}");
+    assert!(
+        error.contains(r#"s/([0-9.]*[0-9]) *-([,"\r]|$)/-\1\2/g"#),
+        "{error}"
+    );
+}
+
+/// The remedy takes them together: none takes the sign away, or is about lists.
+#[test]
+fn signs_and_parentheses_apart_from_their_numbers_are_told() {
+    let negative = r"s/\( *([0-9.,]+) *\)/-\1/g";
+    for (line, text, remedy) in [
+        ("reduce", "1\n( 5 )\n", negative),
+        ("reduce", "1\n(5 )\n", negative),
+        ("reduce", "1 ( 5) 3\n", negative),
+        ("reduce", "$ (5)\n", r"s/\$ *\( *([0-9.,]+) *\)/-\1/g"),
+        ("reduce --delimiter ,", "a\n( 5 )\n", negative),
+        (
+            "reduce --delimiter ,",
+            "a\n($5)\n",
+            r"s/\( *\$ *([0-9.,]+) *\)/-\1/g",
+        ),
+        (
+            "reduce --delimiter ,",
+            "a\nUS$ (5)\n",
+            r"s/US\$ *\( *([0-9.,]+) *\)/-\1/g",
+        ),
+        ("reduce", "3\n- 5\n", r"s/(^| ) *- +([0-9.])/\1-\2/g"),
+        ("reduce", "3\n+ 5\n", r"s/(^| ) *\+ +([0-9.])/\1+\2/g"),
+        (
+            "reduce",
+            "3\n\u{2212} 5\n",
+            "s/(^| ) *\u{2212} +([0-9.])/\\1-\\2/g",
+        ),
+        (
+            "reduce",
+            "3\n\u{2013} 5\n",
+            "s/(^| ) *\u{2013} +([0-9.])/\\1-\\2/g",
+        ),
+        (
+            "reduce --delimiter ,",
+            "a\n- 5\n",
+            r#"s/(^|[,"]) *- +([0-9.])/\1-\2/g"#,
+        ),
+        (
+            "stats --delimiter ,",
+            "a,b\n1,- 5\n2,- 6\n3,7\n",
+            r"- +([0-9.])/\1-\2/g",
+        ),
+        ("reduce --delimiter ,", "a\n-$5\n", "tr -d '$'"),
+    ] {
+        let error = fail(line, text);
+        assert!(error.contains(remedy), "{text:?}: {error}");
+        assert!(!error.contains("jq"), "{text:?}: {error}");
+    }
+    // It may be a missing value as well, and before a tab it is one.
+    let error = fail("reduce", "3\n- 5\n");
+    assert!(error.contains("--missing skip"), "{error}");
+    for text in ["1\t-\t5\n", "1 -\n5\n"] {
+        let error = fail("reduce", text);
+        assert!(!error.contains("sed"), "{text:?}: {error}");
+    }
+    // A list is one.
+    for text in ["( 1, 2 )\n", "( 1 2 3 )\n"] {
+        assert!(fail("reduce", text).contains("tr -d '()'"), "{text:?}");
+    }
+}
+
+/// Numbers above numbers are names where they are periods, or count and the rows do not.
+#[test]
+fn numbers_that_count_above_others_are_told() {
+    for (line, text) in [
+        ("stats", "202001,202002,202003\n1,2,3\n4,5,6\n"),
+        ("reduce --column 2", "202001,202002,202003\n1,2,3\n4,5,6\n"),
+        ("stats", "202011,202012,202101\n10,12,13\n14,15,6\n"),
+        ("stats", "20240130,20240131\n10,12\n14,15\n"),
+        ("stats", "10,20,30\n7,7,9\n4,9,6\n"),
+        ("stats", "1,2,3,4\n70,91,9,12\n34,12,16,8\n"),
+        ("stats", "0.5,1.0,1.5\n7,7,9\n4,9,6\n"),
+        ("stats", "1,7,30,90\n512,401,388,120\n490,377,265,100\n"),
+        ("stats", "400.5,410.5,420.5\n0.12,0.11,0.5\n0.2,0.14,0.6\n"),
+        ("stats", "1000,2000\n7,6\n4,9\n"),
+    ] {
+        for (delimiter, text) in [
+            (" --delimiter ,", text.to_owned()),
+            (" --delimiter tab", text.replace(',', "\t")),
+            ("", text.replace(',', " ")),
+        ] {
+            let (_, warning) = noted(&format!("{line} -q{delimiter}"), &text);
+            assert!(warning.contains("names of columns"), "{text:?}: {warning}");
+            for said in ["--header", "--no-header"] {
+                let (_, silence) = noted(&format!("{line} -q {said}{delimiter}"), &text);
+                assert_eq!(silence, "", "{text:?}");
+            }
+        }
+    }
+    for text in [
+        "1,2,3\n4,5,6\n7,8,9\n",
+        "1,2\n4,5\n9,8\n",
+        "10,20,30\n20,40,60\n70,140,210\n",
+        "1,2,3\n2,1,4\n0,3,3\n",
+        "1,5,9,20\n2,6,10,21\n3,7,12,25\n",
+        "5,2,9,1\n7,3,4,8\n",
+        "200001,150\n180512,130\n",
+    ] {
+        for (delimiter, text) in [
+            (" --delimiter ,", text.to_owned()),
+            ("", text.replace(',', " ")),
+        ] {
+            pass(&format!("stats{delimiter}"), &text);
+        }
+    }
+    // One sequence in several lines.
+    pass("reduce", "1 2 3 4 5\n60 7 80 9\n1 2\n");
+}
+
+/// The parser of the standard library caps exponents, which zeros can make up for.
+#[test]
+fn exponents_of_any_length_are_read_right() {
+    let zeros = "0".repeat(100_000);
+    let nines = "9".repeat(100_000);
+    for (number, value) in [
+        (format!("1e{zeros}"), 1.0),
+        (format!("2e{zeros}1"), 20.0),
+        (format!("3e-{zeros}1"), 0.3),
+        (format!("-1e-{nines}"), -0.0),
+        (format!("0e{nines}"), 0.0),
+        (format!("0.{zeros}125e100003"), 125.0),
+        (format!("0.{zeros}1e100001"), 1.0),
+        (format!("+125{zeros}e-100001"), 12.5),
+        (format!("{zeros}7.5{zeros}e+0"), 7.5),
+        (format!("-.{zeros}5e+100001"), -5.0),
+    ] {
+        let sum = pass("reduce --dtype f64", &number);
+        assert_eq!(sum.parse(), Ok(value), "{}", &number[..9]);
+    }
+    for number in [
+        format!("1e{nines}"),
+        format!("{zeros}1{zeros}"),
+        format!("1{zeros}e-1"),
+    ] {
+        let error = fail("reduce --dtype f64", &number);
+        assert!(error.contains("out of the range"), "{error}");
+    }
+    for number in [
+        format!("1e{zeros}x"),
+        format!("1e+-{zeros}"),
+        format!("1.{zeros}.e1"),
+    ] {
+        let error = fail("reduce --dtype f64", &number);
+        assert!(error.contains("is not a number"), "{error}");
+    }
 }

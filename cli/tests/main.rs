@@ -19,6 +19,7 @@ mod layout;
 mod manual;
 mod numbers;
 mod oddities;
+mod others;
 mod output;
 mod remedies;
 mod reverse;

@@ -59,7 +59,7 @@ pub(crate) struct TextArguments {
     #[arg(long)]
     pub(crate) no_comments: bool,
 
-    /// What stands before the fraction of a number [default: .]
+    /// What stands before the fraction of a number [default: `.`, or `,` with --thousands `.`]
     #[arg(long, value_name = "CHAR", value_parser = decimal)]
     pub(crate) decimal: Option<u8>,
 
@@ -72,9 +72,14 @@ pub(crate) struct TextArguments {
     ///
     /// One that is skipped takes part in nothing, and keeps its place: reduce, stats and histogram
     /// leave it out of its column alone, positions count it, scan leaves its field empty (NA
-    /// in a column by itself and between white space), and select keeps no row that has one.
+    /// in a column by itself and between white space), and select, sort, top and group keep no row
+    /// that has one.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) missing: Option<Missing>,
+
+    /// Columns that rows are ordered or grouped by hold words, also where these look like numbers
+    #[arg(long, conflicts_with = "dtype")]
+    pub(crate) words: bool,
 
     /// Another word, or a number, that stands for a missing value; may be given several times
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
@@ -120,6 +125,7 @@ impl TextArguments {
             ("--decimal", self.decimal.is_some()),
             ("--thousands", self.thousands.is_some()),
             ("--missing", self.missing.is_some()),
+            ("--words", self.words),
             ("--missing-word", !self.missing_word.is_empty()),
         ];
         match given.iter().find(|(_, given)| *given) {

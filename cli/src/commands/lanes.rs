@@ -426,7 +426,7 @@ fn read_whole_numbers(file: &Path, what: &str, data: Option<&Path>) -> Result<Ve
             "give a file for one of them",
         ));
     }
-    read_beside_data(file, what).map_err(Failure::beside_data)
+    read_beside_data(file, what).map_err(|failure| failure.beside_data(&[]))
 }
 
 fn read_beside_data(file: &Path, what: &str) -> Result<Vec<u64>> {

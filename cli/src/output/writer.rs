@@ -327,7 +327,10 @@ impl TableWriter {
                     "column {} holds words, and here is room for numbers",
                     column.title()
                 ),
-                "give a name that ends in .csv, .tsv or .json, or --output-format text",
+                match output.promise.format {
+                    Some(_) => "give a name that ends in .csv, .tsv or .json",
+                    None => "give a name that ends in .csv, .tsv or .json, or --output-format text",
+                },
             ));
         }
         if format.is_binary() {

@@ -90,6 +90,9 @@ impl Column {
         let marks = text.match_indices(['-', ':']);
         let mut others = marks.flat_map(|(at, _)| {
             let (first, last) = (&text[..at], &text[at + 1..]);
+            if first.is_empty() || last.is_empty() {
+                return [self.clone(), self.clone()];
+            }
             let colon = |first: &str, last: &str| Column(format!("{prefix}{first}:{last}"));
             [colon(first, last), colon(last, first)]
         });

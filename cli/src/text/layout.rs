@@ -1,15 +1,19 @@
 //! Which fields of a text are read: its header, its columns, and what they hold.
 
 mod messages;
+mod names;
+
+pub(super) use messages::WITHOUT_QUOTES;
+pub(super) use names::tell_of_numbers_as_names;
 
 use super::lexer::{Dialect, Lexer, Step};
-use super::oddity;
 use super::spelling::{Kind, Needs, Spelling};
-use super::survey::{self, Codes, Contents, First, MOST_COLUMNS, Survey, fields_of};
-use super::{Column, SAMPLE_BYTES, shown};
+use super::survey::{Codes, Contents, First, MOST_COLUMNS, Survey};
+use super::{Column, SAMPLE_BYTES};
 use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
 use crate::logger;
+use names::Names;
 
 /// What was found out about a text before it is read.
 #[derive(Debug, Default)]
@@ -84,29 +88,14 @@ pub(super) struct Found {
     pub(super) index: usize,
     pub(super) name: Option<String>,
     pub(super) needs: Needs,
-    /// Whether rows are ordered by it, and its numbers may be codes.
+    /// Whether rows are ordered by it.
+    pub(super) is_key: bool,
+    /// The same, if its numbers may be codes.
     pub(super) may_be_codes: bool,
     /// Whether it is a key that holds words.
     pub(super) has_words: bool,
     /// Whether its integers have zeros in front, as codes have.
     pub(super) has_zeros: bool,
-}
-
-/// The names of columns, by their index.
-#[derive(Debug, Clone)]
-struct Names {
-    names: Vec<String>,
-    /// Where they stand.
-    line: u64,
-    is_first_row: bool,
-}
-
-impl Names {
-    /// Whether the first column holds the names of rows: it alone has no name.
-    fn of_rows(&self) -> bool {
-        let mut named = self.names.iter().map(|name| !name.is_empty());
-        named.next() == Some(false) && named.all(|named| named)
-    }
 }
 
 impl Layout {
@@ -178,27 +167,6 @@ impl Layout {
     }
 }
 
-/// Says so if the first numbers of a text without columns are years, as names of columns are.
-pub(super) fn tell_of_years_as_names(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
-    lexer.read_ahead(SAMPLE_BYTES)?;
-    let mut sample = lexer.sample();
-    let mut fields = 0;
-    while let Step::Field(field) = sample.step() {
-        let is_year = str::from_utf8(&sample.bytes(&field)).is_ok_and(survey::is_written_year);
-        if !is_year {
-            return Ok(());
-        }
-        fields += 1;
-    }
-    if fields > 1 {
-        let survey = Survey::of(lexer, spelling, &[]);
-        if survey.looks_counted() {
-            tell_of_numbers_that_may_be_names(&lexer.input.name, &survey);
-        }
-    }
-    Ok(())
-}
-
 /// What the user says of columns that rows are ordered by.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Keys<'a> {
@@ -238,7 +206,8 @@ impl Planner<'_> {
         let is_key = |index| self.is_key(index, known, fields);
         let codes = |index| self.codes(index, has_header);
         let has_words = |index| {
-            is_key(index) && (self.holds_words(index, has_header) || codes(index).is_some())
+            let holds = || self.holds_words(index, has_header) || codes(index).is_some();
+            is_key(index) && (options.words || holds())
         };
         let mut left_out = LeftOut::default();
         let indices = if wanted.is_empty() {
@@ -295,6 +264,7 @@ impl Planner<'_> {
             index,
             name: name(index),
             needs: self.needs(index, has_header),
+            is_key: is_key(index),
             may_be_codes: is_key(index)
                 && !has_words(index)
                 && self.may_be_codes(index, has_header),
@@ -314,216 +284,6 @@ impl Planner<'_> {
             left_out,
             fields,
         })
-    }
-
-    /// Fails if a word that no column is called by may be a damaged value, and no name.
-    fn check_first_words(&self) -> Result<()> {
-        let survey = self.survey;
-        let Some(word) = survey.doubtful_name(self.spelling) else {
-            return Ok(());
-        };
-        let is_number = |text: &str| self.spelling.kind(text.as_bytes()).is_number();
-        let alike = oddity::alike(word, is_number);
-        let alike = alike.map_or_else(String::new, |number| {
-            format!(", letters that look like digits, as in {number}")
-        });
-        let is_name = |text: &str| survey.first.iter().any(|name| name == text);
-        let columns = self.options.columns.iter().map(|column| &*column.0);
-        let keys = self.keys.names.iter().flat_map(|key| {
-            let ends = ["", ":asc", ":desc"].into_iter();
-            ends.filter_map(|end| key.strip_suffix(end))
-        });
-        if columns
-            .chain(keys)
-            .any(|text| is_name(text.strip_prefix("name:").unwrap_or(text)))
-        {
-            return Ok(());
-        }
-        Err(Failure::with_remedy(
-            format_args!("{}: line {}", self.file, survey.first_line),
-            format_args!(
-                "this can be a header or the first row: `{}` may be a value with a mistake in \
-                 it{alike}",
-                shown(word.as_bytes())
-            ),
-            "give --header or --no-header",
-        ))
-    }
-
-    /// Fails if rows with a field more than the header may begin with something else than names.
-    fn check_row_names(&self, names: Option<&Names>) -> Result<()> {
-        let survey = self.survey;
-        let is_shifted = names.is_some_and(|names| names.names.len() > survey.first.len());
-        let doubt = survey.doubt_of_row_names(self.dialect.delimiter);
-        let Some(doubt) = doubt.filter(|_| is_shifted && !self.options.row_names) else {
-            return Ok(());
-        };
-        Err(Failure::with_remedy(
-            format_args!("{}: line {}", self.file, survey.second_line),
-            format_args!("the rows have a field more than the header: {doubt}"),
-            match self.dialect.delimiter {
-                Some(b',') => {
-                    "give --row-names if each row begins with its name; else put quotes around \
-                     numbers with commas, or name all columns"
-                }
-                None if survey.has_tabs => {
-                    "give --delimiter tab if tabs separate the columns, --row-names if each row \
-                     begins with its name; else name all columns"
-                }
-                _ => "give --row-names if each row begins with its name; else name all columns",
-            },
-        ))
-    }
-
-    /// The names of the columns, if there are any.
-    fn names(&self) -> Result<Option<Names>> {
-        let (survey, options) = (self.survey, self.options);
-        let all_wider = survey.wider == survey.rows;
-        let is_shifted =
-            survey.is_shifted() && !survey.ends_empty && (all_wider || !options.ragged);
-        let shift = options.row_names || is_shifted;
-        let first = || {
-            let mut names = survey.first.clone();
-            if shift {
-                names.insert(0, String::new());
-            }
-            Names {
-                names,
-                line: survey.first_line,
-                is_first_row: true,
-            }
-        };
-        let by_name: Vec<_> = options.columns.iter().filter(|c| self.is_name(c)).collect();
-        let has_all = |names: &Names| {
-            let fields = names.names.len();
-            let mut columns = by_name.iter();
-            columns.all(|column| !column.meanings(&names.names, fields).is_empty())
-        };
-        let comment = || self.names_in_comments().find(has_all);
-        if survey.first.is_empty() {
-            return match by_name.first() {
-                None => Ok(comment()),
-                Some(name) => match comment() {
-                    Some(names) => Ok(Some(names)),
-                    None => Err(self.no_name(name)),
-                },
-            };
-        }
-        if options.header || options.row_names {
-            return Ok(Some(first()));
-        }
-        let verdict = survey.first_row();
-        if !by_name.is_empty() {
-            let first = first();
-            let names = match !options.no_header && has_all(&first) {
-                true => Some(first),
-                false => comment(),
-            };
-            let missing = by_name.iter().find(|column| {
-                let meanings = column.meanings(&survey.first, survey.first.len());
-                meanings.is_empty()
-            });
-            return match names {
-                Some(names) => Ok(Some(names)),
-                None => Err(self.no_name(missing.unwrap_or(&by_name[0]))),
-            };
-        }
-        if options.no_header {
-            return Ok(comment());
-        }
-        if let Some(line) = survey.repeated_names() {
-            return Err(Failure::with_remedy(
-                format_args!("{}: line {}", self.file, survey.first_line),
-                format_args!("this can be a header or the first row: line {line} repeats it"),
-                "give --header or --no-header; take out the headers of files that were joined",
-            ));
-        }
-        Ok(match verdict {
-            First::Header => {
-                self.check_first_words()?;
-                Some(first())
-            }
-            First::Data => {
-                if survey.looks_counted() {
-                    tell_of_numbers_that_may_be_names(self.file, survey);
-                }
-                comment()
-            }
-            First::Unclear if self.skipped_header() && survey.has_values() => comment(),
-            // Commands print sizes before names; where a header has names, one comes first.
-            First::Unclear
-                if self.dialect.delimiter.is_none()
-                    && self.starts_with_number()
-                    && survey.has_values()
-                    && !survey.is_quoted_alone() =>
-            {
-                comment()
-            }
-            First::Unclear => {
-                let wanted = |index| match options.columns.is_empty() {
-                    true => true,
-                    false => options.columns.iter().any(|column| {
-                        let fields = self.resolve(column, None, survey.first.len());
-                        fields.is_ok_and(|fields| fields.contains(&index))
-                    }),
-                };
-                let mut kinds = survey.kinds.iter().enumerate();
-                let is_odd = |index| survey.odd_numbers.contains(&index);
-                if kinds
-                    .any(|(index, kind)| wanted(index) && (*kind != Kind::Word || is_odd(index)))
-                {
-                    return Err(Failure::with_remedy(
-                        format_args!("{}: line {}", self.file, survey.first_line),
-                        match survey.is_quoted_alone() {
-                            true => {
-                                "this can be a header or the first row: its numbers alone are quoted"
-                            }
-                            false => {
-                                "this can be a header or the first row: it holds words and numbers"
-                            }
-                        },
-                        "give --header or --no-header",
-                    ));
-                }
-                // None of these words is a number, which is told when they are read.
-                comment()
-            }
-        })
-    }
-
-    /// The names that each comment above the first row may be, the last one first.
-    fn names_in_comments(&self) -> impl Iterator<Item = Names> {
-        let names = self.survey.names_in_comments(self.dialect);
-        names.map(|names| Names {
-            names,
-            line: self.survey.first_line,
-            is_first_row: false,
-        })
-    }
-
-    fn starts_with_number(&self) -> bool {
-        matches!(self.survey.kinds[0], Kind::Integer | Kind::Float)
-    }
-
-    /// Whether the line that was skipped last looks like a header of these rows.
-    fn skipped_header(&self) -> bool {
-        self.skipped.is_some_and(|line| {
-            let fields = fields_of(line, self.dialect).len();
-            fields > 1 && fields == self.survey.first.len()
-        })
-    }
-
-    /// Whether a column can only be meant by its name.
-    fn is_name(&self, column: &Column) -> bool {
-        let fields = self.survey.first.len() + usize::from(self.survey.is_shifted());
-        match column.range() {
-            None => true,
-            // A number of the first row is no name by itself: it may be data.
-            Some((first, _)) if !column.is_number() => {
-                first > fields.max(1) && self.survey.first_row() != First::Data
-            }
-            Some(_) => false,
-        }
     }
 
     fn width(&self, names: Option<&Names>, has_header: bool) -> Result<Option<Width>> {
@@ -611,6 +371,9 @@ impl Planner<'_> {
             }
             return Ok(());
         }
+        if self.options.words {
+            return Ok(());
+        }
         match self.codes(column.index, has_header) {
             None if self.contents(column.index, has_header).0 > 0 => {
                 logger::insist(format!(
@@ -633,7 +396,7 @@ impl Planner<'_> {
                     "it has zeros in front of its numbers, which have more or fewer digits: as \
                      codes, 01 and 1 are two keys, and as numbers one",
                     "give --dtype i64 if they are numbers, or --dtype f64 where others have \
-                     fractions; codes need as many digits each, or a letter",
+                     fractions, --words if they are codes",
                 ));
             }
         }
@@ -709,15 +472,6 @@ impl Planner<'_> {
         let below = below.map_or_else(Needs::default, |below| below.needs);
         below.and(first.copied().unwrap_or_default())
     }
-}
-
-fn tell_of_numbers_that_may_be_names(file: &str, survey: &Survey) {
-    logger::insist(format!(
-        "{file}: line {}: {} look like names of columns, and are read as data: --header makes \
-         them names, --no-header says that they are data",
-        survey.first_line,
-        shown(survey.first.join(", ").as_bytes()),
-    ));
 }
 
 /// What separates columns, as it is given to `--delimiter`.

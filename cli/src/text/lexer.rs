@@ -204,6 +204,30 @@ impl Lexer {
         field.bytes(&self.buffer)
     }
 
+    /// The line that ended last, as far as the buffer holds it.
+    pub(super) fn line_before(&self) -> &[u8] {
+        let read = &self.buffer[..self.cursor.at];
+        let text = read.trim_ascii_end();
+        let start = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        &text[start.map_or(0, |at| at + 1)..]
+    }
+
+    /// The line of a field, as far as the buffer holds it.
+    pub(super) fn line_of(&self, field: &Field) -> &[u8] {
+        let before = self.buffer[..field.start].iter().rev();
+        let back = before
+            .take_while(|byte| !matches!(byte, b'\n' | b'\r'))
+            .count();
+        let line = &self.buffer[field.start - back..];
+        &line[..memchr2(b'\n', b'\r', line).unwrap_or(line.len())]
+    }
+
+    /// The line from a word on, as far as it was read.
+    pub(super) fn line_from(&self, field: &Field) -> &[u8] {
+        let rest = &self.buffer[field.start - usize::from(field.quoted)..];
+        &rest[..memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())]
+    }
+
     /// What stands before a word, if it is the first of its row.
     pub(super) fn gap_before(&self, field: &Field) -> Option<Gap> {
         let start = field.start - usize::from(field.quoted);
@@ -218,9 +242,11 @@ impl Lexer {
         let rest = &self.buffer[field.end + usize::from(field.quoted)..];
         let is_gap = |byte: &u8| matches!(byte, b'\t' | b' ' | b',' | 0x0b | 0x0c);
         let end = rest.iter().position(|byte| !is_gap(byte));
-        let ends = match end.map(|end| rest[end]) {
+        let ends = match end.map(|end| (rest[end], &rest[end..])) {
             None => return Gap::Unknown,
-            Some(byte) => matches!(byte, b'\n' | b'\r') || Some(byte) == self.dialect.comment,
+            Some((byte, text)) => {
+                matches!(byte, b'\n' | b'\r') || self.rules.starts_comment(byte, text, true)
+            }
         };
         match (tabs(rest.iter()), ends) {
             (0, true) => Gap::End,

@@ -253,12 +253,17 @@ impl Table {
                 });
                 columns.collect()
             }
-            Arrangement::Sequence(needs) => vec![TableColumn {
-                number: 1,
-                name: None,
-                dtype: of(needs),
-                words: None,
-            }],
+            Arrangement::Sequence(needs) => {
+                if gaps == Gaps::Together {
+                    rows.tell_of_codes(&[]);
+                }
+                vec![TableColumn {
+                    number: 1,
+                    name: None,
+                    dtype: of(needs),
+                    words: None,
+                }]
+            }
         };
         Ok(Table {
             rows,

@@ -1,14 +1,19 @@
 //! Words that are no numbers, though many hold one: what they are, and how they become numbers.
 
-use super::spelling::{Kind, Spelling, trim_text};
+mod printed;
+mod signs;
+
+use super::spelling::{Spelling, trim_text};
 
 /// What a word is that is no number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Oddity {
     /// `5%`
     Percent,
-    /// `(5)`, as accounts have it.
-    Negative,
+    /// `(5)`, `$ ( 5 )`, as accounts have it; and a pattern for it, with the number in a group.
+    Negative(String),
+    /// `- 5`: its sign stands apart from it.
+    Apart(char),
     /// `'5'`, `“5”`: in quotes that are none here.
     Quoted,
     /// `$5`, `<0.1`: what stands before the number.
@@ -29,14 +34,38 @@ pub(super) enum Oddity {
     Sign,
     /// `1-2`
     Range,
+    /// `1.5-2.5`: a range, or two numbers of columns that have no room between them.
+    Glued,
+    /// `3*1.5`: as often, in lists of Fortran.
+    Repeated,
     /// `1.5-300`: an exponent of Fortran that has no room for its letter.
     NoLetter,
     /// `5-`
     MinusBehind,
-    /// `1+2j`
+    /// `[1]`, `[2,]` before numbers: R counts them, or the rows.
+    Index,
+    /// `1+2j`, `(1.5,2.5)`
     Complex,
-    /// `1.5x10^3`
+    /// `---`, `===`: a line between rows.
+    Rule,
+    /// `%`, `!`, `//` at the start of a line, as other programs begin comments.
+    Comment(char),
+    /// `(1,2)` among words: a pair, such as a complex number, or one with a comma in it.
+    Pair,
+    /// `1.5x10^3`, `10^3`, `1.5×10³`
     Power,
+    /// `5²`: a power or a note.
+    Raised,
+    /// `5,-`, `5.--`: a dash in place of no cents.
+    Price,
+    /// `5'30"`, `48°51'`: minutes and seconds.
+    Minutes,
+    /// `x=5`, `x:` before a number: a label, and what takes it out.
+    Labelled(&'static str),
+    /// `float64(5.0)`, `array([1`: what a program shows in place of the number.
+    Shown,
+    /// `*` behind a number: MATLAB's factor.
+    Factor,
     /// `="5"`
     Formula,
     /// `1e`, `1e+`
@@ -68,18 +97,33 @@ pub(super) struct Feed {
     /// The number of the field.
     pub(super) field: usize,
     pub(super) has_header: bool,
+    /// Whether quotes stand around the field, or around any of its line.
+    pub(super) quoted: bool,
+    pub(super) has_quotes: bool,
 }
 
 impl Oddity {
+    /// What a word is, in a line that goes on from there: its sign or its brackets may stand apart.
+    pub(super) fn in_line(word: &[u8], line: &[u8], is_first: bool, spelling: &Spelling) -> Oddity {
+        let is_number = |text: &str| spelling.may_be_number(text);
+        let of_line = || match is_first {
+            true if is_index(word, line) => Some(Oddity::Index),
+            true => comment_mark(word, is_number).map(Oddity::Comment),
+            false => None,
+        };
+        signs::in_line(word, line, is_number)
+            .or_else(|| printed::in_line(word, line, is_number))
+            .or_else(of_line)
+            .unwrap_or_else(|| Oddity::of(word, spelling))
+    }
+
     pub(super) fn of(token: &[u8], spelling: &Spelling) -> Oddity {
         let text = String::from_utf8_lossy(token);
         let text = trim_text(&text);
-        let is_number = |text: &str| {
-            let bytes = trim_text(text).as_bytes();
-            matches!(spelling.kind(bytes), Kind::Integer | Kind::Float)
-                || spelling.looks_like_number(bytes)
-        };
-        const TRUTHS: [&str; 8] = ["yes", "no", "y", "n", "t", "f", "on", "off"];
+        let is_number = |text: &str| spelling.may_be_number(text);
+        const TRUTHS: [&str; 12] = [
+            "yes", "no", "y", "n", "t", "f", "on", "off", ".true.", ".false.", ".t.", ".f.",
+        ];
         if TRUTHS.contains(&text.to_lowercase().as_str()) {
             return Oddity::Truth;
         }
@@ -89,11 +133,14 @@ impl Oddity {
         if !text.is_empty() && text.bytes().all(|byte| byte == b'*') {
             return Oddity::Stars;
         }
-        if text.trim_start_matches(['+', '-']).starts_with("1.#") {
+        if has_old_c(text.as_bytes()) {
             return Oddity::Rounded;
         }
         if let Some(brackets) = brackets_of_list(text, is_number) {
             return Oddity::Listed(brackets);
+        }
+        if text.len() > 2 && text.bytes().all(|byte| b"-=_+|".contains(&byte)) {
+            return Oddity::Rule;
         }
         if !text.is_empty() && !text.contains(char::is_alphanumeric) {
             return Oddity::Sign;
@@ -104,11 +151,17 @@ impl Oddity {
         if text.strip_suffix('%').is_some_and(is_number) {
             return Oddity::Percent;
         }
-        let inner = text
-            .strip_prefix('(')
-            .and_then(|text| text.strip_suffix(')'));
-        if inner.is_some_and(is_number) {
-            return Oddity::Negative;
+        if let Some(odd) = printed::of(text, is_number) {
+            return odd;
+        }
+        if signs::is_pair(text, is_number) {
+            return Oddity::Complex;
+        }
+        if let Some(pattern) = signs::in_parentheses(text, is_number) {
+            return Oddity::Negative(pattern);
+        }
+        if let Some(sign) = signs::apart(text, is_number) {
+            return Oddity::Apart(sign);
         }
         let is_quote =
             |c: char| "'`´«»‹›\u{2018}\u{2019}\u{201a}\u{201c}\u{201d}\u{201e}".contains(c);
@@ -158,13 +211,23 @@ impl Oddity {
                 "it is a percentage".into(),
                 format!("take the sign out, as {}", feed.line("tr -d %")),
             ),
-            Oddity::Negative => (
-                "parentheses are the minus of accounts".into(),
+            Oddity::Negative(pattern) => (
+                "parentheses are the minus of accounts, or hold an error or a share".into(),
                 format!(
-                    "write -5 for (5), as {}",
-                    feed.line(r"sed -E 's/\(([0-9.,]+)\)/-\1/g'")
+                    "if they are a minus, write -5 for (5), as {}",
+                    feed.line(&format!(r"sed -E 's/{pattern}/-\1/g'"))
                 ),
             ),
+            Oddity::Apart(sign) => {
+                let written = if *sign == '+' { '+' } else { '-' };
+                (
+                    "its sign stands apart from it".into(),
+                    format!(
+                        "write {written}5 for {sign} 5, as {}",
+                        feed.line(&signs::joining(*sign, feed.delimiter))
+                    ),
+                )
+            }
             Oddity::Quoted => (
                 "its quotes are none here".into(),
                 "take them out, or write double quotes of ASCII".into(),
@@ -180,12 +243,21 @@ impl Oddity {
                         let line = without(format!("sed -E 's/{sign} *([0-9])/\\1/g'"));
                         format!("if all numbers have it, take it out, as {line}")
                     }
+                    false if sign == "$" => {
+                        let line = feed.line("tr -d '$'");
+                        format!("if all numbers have it, take it out, as {line}")
+                    }
                     false => "if all numbers have it, take it out".into(),
                 },
             ),
             Oddity::Behind(unit) => (
                 format!("`{unit}` follows a number"),
                 match unit.as_str() {
+                    "K" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi"
+                        if feed.has_quotes =>
+                    {
+                        "write it out: 1.5K is 1500, or 1536 where K is 1024".into()
+                    }
                     "K" | "M" | "G" | "T" | "P" => format!(
                         "write it out, as {}; or with --from=iec where K is 1024, as du -h has it",
                         feed.scaled("si")
@@ -196,7 +268,11 @@ impl Oddity {
                     unit if is_multiple(unit) => "write the number out".into(),
                     unit if is_plain(unit) => {
                         let line = without(format!("sed -E 's/([0-9]) *{unit}/\\1/g'"));
-                        format!("if all numbers have it, take it out, as {line}")
+                        let based = match unit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                            true => "; a number in hexadecimal is written in decimal",
+                            false => "",
+                        };
+                        format!("if all numbers have it, take it out, as {line}{based}")
                     }
                     _ => "if all numbers have it, take it out".into(),
                 },
@@ -216,8 +292,8 @@ impl Oddity {
             Oddity::Listed(brackets) => (
                 "brackets are those of a list, as Python and JSON write it".into(),
                 format!(
-                    "take them out, as {}, with --delimiter ',' if commas separate columns; jq \
-                     takes numbers out of JSON",
+                    "take them out if it is one, as {}, with --delimiter ',' if commas separate \
+                     columns; jq takes numbers out of JSON",
                     feed.line(&format!("tr -d '{brackets}'"))
                 ),
             ),
@@ -239,6 +315,18 @@ impl Oddity {
                 "write one number, such as its middle; or its ends, with a space between them"
                     .into(),
             ),
+            Oddity::Glued => (
+                "two numbers stand side by side, as where a column has no room, or it is a range"
+                    .into(),
+                format!(
+                    "write 1.5 -2.5 for 1.5-2.5 if it is a minus, as {}",
+                    feed.line(r"sed -E 's/([0-9.])-([0-9.])/\1 -\2/g'")
+                ),
+            ),
+            Oddity::Repeated => (
+                "lists of Fortran have 3*1.5 for 1.5 1.5 1.5".into(),
+                "write each number".into(),
+            ),
             Oddity::NoLetter => (
                 "Fortran leaves out the E of an exponent that has three digits".into(),
                 format!(
@@ -248,22 +336,63 @@ impl Oddity {
             ),
             Oddity::MinusBehind => (
                 "its sign stands behind it".into(),
-                // A comma between columns is none of the number's.
                 format!(
                     "write -5 for 5-, as {}",
-                    feed.line(match feed.delimiter {
-                        Some(b',') => r"sed -E 's/([0-9.]*[0-9])-/-\1/g'",
-                        _ => r"sed -E 's/([0-9.,]*[0-9])-/-\1/g'",
-                    })
+                    feed.line(&signs::turning(feed.delimiter, feed.quoted))
                 ),
+            ),
+            Oddity::Index => (
+                "R counts numbers or rows like this, in front of each line".into(),
+                format!(
+                    "take them out, as {}",
+                    feed.line(r"sed -E 's/^ *\[[0-9]*,?\]//'")
+                ),
+            ),
+            Oddity::Rule => (
+                "it is a line between rows".into(),
+                "take such lines out, as grep -vE '^[-=_+| ]+$' FILE | warpfold ...; or give \
+                 --missing skip --missing-word WORD, if it stands for a missing value"
+                    .into(),
+            ),
+            Oddity::Comment(mark) => (
+                "comments of other programs begin like this".into(),
+                format!("give --comment '{mark}' if it is one"),
             ),
             Oddity::Complex => (
                 "it is a complex number".into(),
                 "write its parts as two numbers".into(),
             ),
-            Oddity::Power => (
-                "it is a number times a power of ten".into(),
-                "write 1.5e3 for 1.5x10^3".into(),
+            Oddity::Pair => (
+                "it is a pair of numbers, such as a complex one, or has a comma in it".into(),
+                "write a pair as two numbers, and -1.2 for (1,2) if that is one".into(),
+            ),
+            Oddity::Power => ("it is a power".into(), "write 1.5e3 for 1.5x10^3".into()),
+            Oddity::Raised => (
+                "a raised digit is a power, or a note".into(),
+                "write 25 for 5\u{b2} if it is a power, and 5 if it is a note".into(),
+            ),
+            Oddity::Price => (
+                "a dash stands for no cents in prices".into(),
+                format!("write 5 for 5,-, as {}", feed.line(printed::WITHOUT_DASH)),
+            ),
+            Oddity::Minutes => (
+                "it has minutes or seconds, of an angle or a time".into(),
+                "write it as a decimal number, such as 5.5 for 5'30\"".into(),
+            ),
+            Oddity::Labelled(program) => (
+                "a label stands before a number".into(),
+                format!(
+                    "take labels out, as {}; or choose the column of numbers with --column",
+                    feed.line(program)
+                ),
+            ),
+            Oddity::Shown => (
+                "a program shows a value like this".into(),
+                "let it write numbers alone, as numpy.savetxt does, or print(float(x))".into(),
+            ),
+            Oddity::Factor => (
+                "MATLAB writes a factor before what it scales".into(),
+                "print with `format long g`, or save with writematrix".into(),
             ),
             Oddity::Formula => (
                 "it is a formula of a spreadsheet".into(),
@@ -301,7 +430,7 @@ impl Oddity {
             ),
             Oddity::Rounded => (
                 "an old C library writes this for inf and for NaN".into(),
-                "write inf or nan".into(),
+                "write inf or nan; or give --decimal , if a comma stands before fractions".into(),
             ),
             Oddity::Narrow => (
                 "a spreadsheet writes this where a column is too narrow".into(),
@@ -332,7 +461,7 @@ impl Feed {
         };
         let header = if self.has_header { " --header" } else { "" };
         let program = format!(
-            "numfmt --from={units} --invalid=ignore{header}{delimiter} --field {}",
+            "numfmt --from={units} --format=%.6f --invalid=ignore{header}{delimiter} --field {}",
             self.field
         );
         self.line(&program)
@@ -352,7 +481,8 @@ impl Feed {
 pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
     match Oddity::of(word, spelling) {
         Oddity::Percent
-        | Oddity::Negative
+        | Oddity::Negative(_)
+        | Oddity::Apart(_)
         | Oddity::Quoted
         | Oddity::Before(_)
         | Oddity::Dash
@@ -364,10 +494,16 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         | Oddity::NoLetter
         | Oddity::MinusBehind
         | Oddity::Complex
+        | Oddity::Raised
+        | Oddity::Glued
+        | Oddity::Repeated
+        | Oddity::Price
+        | Oddity::Minutes
         | Oddity::Power
         | Oddity::Foreign(_)
         | Oddity::Stars
         | Oddity::Cut => true,
+        Oddity::Labelled(_) => word.contains(&b'='),
         // `O2` and `l1` are names as well.
         Oddity::Alike(_) => word.contains(&b'.') || word[0].is_ascii_digit(),
         Oddity::Behind(unit) => {
@@ -387,8 +523,41 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
 
 /// Whether the hash in a word is part of what a program wrote in place of a number.
 pub(super) fn has_hash(word: &[u8]) -> bool {
+    has_old_c(word) || word.iter().all(|&byte| byte == b'#')
+}
+
+/// Whether a word begins as old C libraries write infinity and NaN, with a point or a comma.
+fn has_old_c(word: &[u8]) -> bool {
     let unsigned = word.strip_prefix(b"-").or(word.strip_prefix(b"+"));
-    unsigned.unwrap_or(word).starts_with(b"1.#") || word.iter().all(|&byte| byte == b'#')
+    matches!(unsigned.unwrap_or(word), [b'1', b'.' | b',', b'#', ..])
+}
+
+/// Whether a word at the start of a line counts what follows, as R does: `[1]`, `[2,]`.
+fn is_index(word: &[u8], line: &[u8]) -> bool {
+    let inner = word
+        .strip_prefix(b"[")
+        .and_then(|word| word.strip_suffix(b"]"));
+    let digits = inner.map(|inner| inner.strip_suffix(b",").unwrap_or(inner));
+    let rest = line[word.len().min(line.len())..].trim_ascii_start();
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+        && !rest.is_empty()
+        && !rest.starts_with(b"[")
+}
+
+/// The character that a comment of another program starts with, if a word at the start of a line
+/// is one: `%`, `!`, `;`, `>`, `*` or `//`, by itself or before what is no number.
+pub(super) fn comment_mark(word: &[u8], is_number: impl Fn(&str) -> bool) -> Option<char> {
+    let mark = char::from(*word.first()?);
+    let rest = match word {
+        [b'/', b'/', rest @ ..] | [b'%' | b'!' | b';' | b'>' | b'*', rest @ ..] => rest,
+        _ => return None,
+    };
+    let rest = String::from_utf8_lossy(rest);
+    let text = rest.trim_start_matches(['%', '!', ';', '>', '*', '=']);
+    let is_comparison = mark == '>' && (rest.starts_with('=') || is_number(text));
+    // Where a number has no room there are nothing but these.
+    let are_stars = mark == '*' && text.is_empty() && !rest.is_empty();
+    (!is_comparison && !are_stars && !is_number(text)).then_some(mark)
 }
 
 /// The brackets of a list, if a word is a part of one: a bracket, a number beside one, or the start
@@ -422,6 +591,12 @@ fn based(unsigned: &str) -> Option<Oddity> {
     if is("0b", "01_") {
         return Some(Oddity::Based("binary", "python3 -c 'print(0b11)'"));
     }
+    if is("0x", "0123456789abcdef.p+-") {
+        return Some(Oddity::Based(
+            "hexadecimal",
+            "python3 -c \"print(float.fromhex('0x1.8p3'))\"",
+        ));
+    }
     if is("0o", "01234567_") {
         return Some(Oddity::Based("octal", "python3 -c 'print(0o17)'"));
     }
@@ -446,6 +621,19 @@ fn plain_oddity(
     }
     if text.strip_suffix(['-', '\u{2212}']).is_some_and(is_number) {
         return Some(Oddity::MinusBehind);
+    }
+    let has_point = |part: &str| part.contains('.') && is_number(part);
+    let mut minuses = unsigned
+        .match_indices('-')
+        .map(|(at, _)| unsigned.split_at(at));
+    if minuses.any(|(first, second)| has_point(first) && has_point(second)) {
+        return Some(Oddity::Glued);
+    }
+    if let Some((count, number)) = unsigned.split_once('*')
+        && is_digits(count)
+        && is_number(number)
+    {
+        return Some(Oddity::Repeated);
     }
     if let Some((whole, exponent)) = unsigned.rsplit_once(['-', '+'])
         && is_number(whole)

@@ -3,7 +3,7 @@
 mod messages;
 
 use super::doubts;
-use super::layout::{Found, Keys, Layout, Width, tell_of_years_as_names};
+use super::layout::{Found, Keys, Layout, Width, tell_of_numbers_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::spelling::{self, Bad, Kind, Needs, Spelling};
 use super::tabs::Cells;
@@ -56,6 +56,10 @@ pub(super) struct Rows {
     rounded: Option<String>,
     /// Whether tabs cut the rows as white space does.
     cells: Cells,
+    /// Whether rows are ordered by each lane; nothing if by none.
+    pub(super) keys: Vec<bool>,
+    /// Whether numbers between white space have zeros in front, as codes have.
+    has_codes: bool,
     /// Whether the numbers of each lane are told apart as texts are, so that zeros in front of
     /// them are refused; nothing if none are.
     codes: Vec<bool>,
@@ -170,7 +174,10 @@ impl Rows {
                  non-breaking space itself to --thousands",
             ));
         }
-        if let Some(delimiter) = lexer.dialect.delimiter.filter(|&byte| spelling.uses(byte)) {
+        let is_in_numbers = |&byte: &u8| {
+            options.decimal == Some(byte) || options.thousands == Some(char::from(byte))
+        };
+        if let Some(delimiter) = lexer.dialect.delimiter.filter(is_in_numbers) {
             check_quotes(&mut lexer, delimiter)?;
         }
         if options.delimiter.is_none() && options.decimal == Some(b',') {
@@ -200,6 +207,8 @@ impl Rows {
             rows_left_out: 0,
             rounded: None,
             cells,
+            keys: Vec::new(),
+            has_codes: false,
             codes: Vec::new(),
         })
     }
@@ -223,6 +232,13 @@ impl Rows {
         options: &TextArguments,
         keys: Keys<'_>,
     ) -> Result<Arrangement> {
+        if options.words && keys.names.is_empty() {
+            return Err(Failure::with_remedy(
+                "--words",
+                "no column orders or groups the rows",
+                "leave --words out, or give --by in group, sort and top",
+            ));
+        }
         let is_table = self.has_delimiter()
             || options.header
             || options.row_names
@@ -234,7 +250,7 @@ impl Rows {
         }
         if !is_table {
             if !options.no_header {
-                tell_of_years_as_names(&mut self.lexer, &self.spelling)?;
+                tell_of_numbers_as_names(&mut self.lexer, &self.spelling)?;
             }
             doubts::check_words(&mut self.lexer, options, &self.spelling)?;
         }
@@ -244,10 +260,11 @@ impl Rows {
         }))
     }
 
-    /// What the numbers near the start need of a type.
+    /// What the numbers near the start need of a type. Takes note of integers that may be codes.
     fn needs(&mut self) -> Result<Needs> {
         self.lexer.read_ahead(SAMPLE_BYTES)?;
         let mut needs = Needs::default();
+        let mut has_zeros = false;
         let mut sample = self.lexer.sample();
         loop {
             match sample.step() {
@@ -261,9 +278,13 @@ impl Rows {
                         return Ok(needs);
                     }
                     needs.take_integer(&bytes, &self.spelling);
+                    has_zeros |= spelling::has_zeros(&bytes);
                 }
                 Step::RowEnd(_) => {}
-                Step::More | Step::End => return Ok(needs),
+                Step::More | Step::End => {
+                    self.has_codes = has_zeros && !needs.negative;
+                    return Ok(needs);
+                }
             }
         }
     }
@@ -271,6 +292,7 @@ impl Rows {
     /// Takes the columns of a layout, and passes over the header.
     fn choose(&mut self, layout: Layout) -> Result<Vec<Found>> {
         let indices: Vec<_> = layout.columns.iter().map(|column| column.index).collect();
+        self.keys = layout.columns.iter().map(|column| column.is_key).collect();
         self.missing = vec![0; indices.len()];
         self.width = layout.width;
         self.lines_above = layout.lines_above;

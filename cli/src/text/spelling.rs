@@ -96,7 +96,13 @@ impl Kind {
 
 impl Spelling {
     pub(super) fn of(options: &TextArguments) -> Result<Spelling> {
-        let decimal = options.decimal.unwrap_or(b'.');
+        // A point between thousands is none before a fraction.
+        let other = if options.thousands == Some('.') {
+            b','
+        } else {
+            b'.'
+        };
+        let decimal = options.decimal.unwrap_or(other);
         if let Some(thousands) = options.thousands.filter(|&c| c == char::from(decimal)) {
             return Err(Failure::with_remedy(
                 "--thousands",
@@ -111,7 +117,7 @@ impl Spelling {
             .collect();
         let mut spelling = Spelling {
             decimal,
-            decimal_is_said: options.decimal.is_some(),
+            decimal_is_said: options.decimal.is_some() || options.thousands == Some('.'),
             thousands: options.thousands,
             missing: options.missing.unwrap_or_default(),
             own_numbers: Vec::new(),
@@ -154,7 +160,7 @@ impl Spelling {
             Ok(number) => return Ok(Some(number)),
             Err(bad) => bad,
         };
-        match old_c(field) {
+        match old_c(field, self.decimal) {
             Some(number) if T::DTYPE.is_float() => Ok(Some(T::from_float(number))),
             Some(_) => Err(Bad::Number(BadNumber::NotAnInteger)),
             None => Err(Bad::Number(bad)),
@@ -223,7 +229,9 @@ impl Spelling {
             return false;
         }
         let plain = self.plain(field);
-        let value = f64::parse(&plain).ok().or_else(|| old_c(field));
+        let value = f64::parse(&plain)
+            .ok()
+            .or_else(|| old_c(field, self.decimal));
         value.is_some_and(|value| {
             self.own_numbers.iter().any(|own| own.is(value, &plain))
                 || self.missing == Missing::Skip && value.is_nan()
@@ -281,7 +289,7 @@ impl Spelling {
         }
         let plain = self.plain(field);
         match f64::parse(plain.as_ref()) {
-            Err(BadNumber::NotANumber) if old_c(field).is_none() => Kind::Word,
+            Err(BadNumber::NotANumber) if old_c(field, self.decimal).is_none() => Kind::Word,
             _ if self.is_of_floats(field) => Kind::Float,
             _ => Kind::Integer,
         }
@@ -332,7 +340,8 @@ impl Spelling {
                 }
                 is_plain = thousands.is_none();
                 let mut options = Vec::new();
-                if decimal != self.decimal {
+                // Without a comma in it, the one follows from the other.
+                if decimal != self.decimal && (thousands != Some('.') || has(',')) {
                     options.push(format!("--decimal {}", char::from(decimal)));
                 }
                 match thousands.filter(|_| thousands != self.thousands) {
@@ -351,6 +360,17 @@ impl Spelling {
             }
         }
         fitting
+    }
+
+    /// Whether a text is a number, or would be one with other marks in it.
+    pub(super) fn may_be_number(&self, text: &str) -> bool {
+        let bytes = trim_text(text).as_bytes();
+        self.kind(bytes).is_number() || self.looks_like_number(bytes)
+    }
+
+    /// The number that a field is.
+    pub(super) fn value(&self, field: &[u8]) -> Option<f64> {
+        f64::parse(&self.plain(trim(field))).ok()
     }
 
     /// Whether a field would be a number with another character before the fraction, or between
@@ -536,13 +556,13 @@ fn without_groups(field: &[u8], thousands: char, decimal: u8) -> Option<Vec<u8>>
 
 /// What infinity and NaN are called by C libraries before C99: `1.#INF`, `-1.#IND`, also with
 /// zeros or an exponent of 0 behind it. A QNAN that is rounded like digits is `1.#R`.
-fn old_c(field: &[u8]) -> Option<f64> {
+fn old_c(field: &[u8], decimal: u8) -> Option<f64> {
     let (negative, magnitude) = match field {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
         _ => (false, field),
     };
-    let name = magnitude.strip_prefix(b"1.#")?;
+    let name = magnitude.strip_prefix(&[b'1', decimal, b'#'])?;
     let name = [&b"e+000"[..], b"e+00", b"E+000", b"E+00"]
         .iter()
         .find_map(|exponent| name.strip_suffix(*exponent))

@@ -2,8 +2,10 @@
 //! holds.
 
 mod contents;
+mod counted;
 
 pub(super) use contents::{Codes, Contents};
+pub(super) use counted::is_written_year;
 
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
@@ -11,6 +13,7 @@ use super::oddity;
 use super::spelling::{Kind, Needs, Spelling, trim_text, truth};
 use crate::input::Input;
 use contents::{Mark, RowNames, Tabs};
+use counted::{Below, is_period};
 use memchr::memchr3;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -73,6 +76,8 @@ pub(super) struct Survey {
     /// Whether a row begins like the first one, and is another.
     begins_alike: bool,
     tabs: Tabs,
+    /// What the rows below a first one of numbers are, compared with it.
+    below: Below,
     /// How often other marks than the delimiter stand in each row, and whether beside numbers.
     marks: [Mark; MARKS.len()],
 }
@@ -108,7 +113,7 @@ impl Survey {
                         }
                         if row > 0 {
                             let names = &mut survey.row_names;
-                            names.bare |= index == 0 && !field.quoted;
+                            names.take(index, &bytes, field.quoted);
                             names.join(index, before.as_deref(), &bytes, field.quoted, delimiter);
                         }
                         before = (!field.quoted).then(|| bytes.clone());
@@ -145,6 +150,10 @@ impl Survey {
                         let kind = survey.look_at(row, index, &bytes, spelling, comment);
                         let is_number = matches!(kind, Some(Kind::Integer | Kind::Float));
                         survey.bare_numbers |= is_number && !field.quoted;
+                        if row < TELLING_ROWS && survey.below.is_compared() {
+                            let value = spelling.value(&bytes).filter(|_| is_number);
+                            survey.below.take(index, value);
+                        }
                     }
                     index += 1;
                 }
@@ -176,6 +185,10 @@ impl Survey {
                         survey.ends_empty &= last_empty;
                         let is_wider = width == survey.first.len() + 1 && !last_empty;
                         survey.wider += usize::from(is_wider);
+                    }
+                    match row {
+                        0 => survey.below = Below::of(survey.numbers_alone()),
+                        _ => survey.below.end_row(),
                     }
                     if row == 1 {
                         survey.second_line = sample.row_line();
@@ -283,7 +296,7 @@ impl Survey {
     pub(super) fn doubt_of_row_names(&self, delimiter: Option<u8>) -> Option<&'static str> {
         let names = &self.row_names;
         // What quotes its names does so with numbers that have a mark, too.
-        if !names.bare && self.all_quoted {
+        if !names.bare && self.all_quoted && !names.are_odd(delimiter) {
             return None;
         }
         Some(match (names.joins.contains(&true), delimiter) {
@@ -332,7 +345,7 @@ impl Survey {
                 contents.codes.take(bytes);
                 contents.needs.take_integer(bytes, spelling);
                 let text = str::from_utf8(bytes).unwrap_or("").trim();
-                contents.years += u32::from(text.parse().is_ok_and(is_year));
+                contents.years += u32::from(text.parse().is_ok_and(is_period));
             }
             Kind::Float => {
                 (contents.numbers, contents.needs.float) = (contents.numbers + 1, true);
@@ -409,64 +422,6 @@ impl Survey {
     /// Whether quotes stand around the first row alone, as programs write names.
     pub(super) fn is_quoted_alone(&self) -> bool {
         self.all_quoted && self.bare_numbers && !self.first.is_empty()
-    }
-
-    /// Whether the numbers of the first row can be names of columns: years above what are none, or
-    /// numbers that count evenly.
-    fn has_numbers_as_names(&self) -> bool {
-        let Some(numbers) = self.first_numbers() else {
-            return false;
-        };
-        self.are_years(&numbers) || count_evenly(&numbers)
-    }
-
-    /// The numbers of the first row, with their index; nothing if one has a sign or a mark.
-    fn first_numbers(&self) -> Option<Vec<(usize, f64)>> {
-        let kinds = self.kinds.iter().enumerate();
-        let numbers = kinds.filter(|(_, kind)| matches!(kind, Kind::Integer | Kind::Float));
-        let number = |(index, _): (usize, &Kind)| {
-            let number = self.first[index].parse::<f64>().ok();
-            number
-                .filter(|number| *number >= 0.0)
-                .map(|number| (index, number))
-        };
-        numbers.map(number).collect()
-    }
-
-    /// Whether numbers are years, and most below them are none.
-    fn are_years(&self, numbers: &[(usize, f64)]) -> bool {
-        let below = |index: usize| {
-            self.columns
-                .get(index)
-                .map_or((0, 0), |c| (c.numbers, c.years as usize))
-        };
-        let counts = numbers.iter().map(|&(index, _)| below(index));
-        let (all, years) = counts.fold((0, 0), |sum, (all, years)| (sum.0 + all, sum.1 + years));
-        let is_each = |&(_, number): &(usize, f64)| number.fract() == 0.0 && is_year(number as i64);
-        !numbers.is_empty() && numbers.iter().all(is_each) && all > 0 && 2 * years < all
-    }
-
-    /// Whether the first row looks like names although it holds numbers alone: years above what
-    /// are none, 0, 1, 2 as pandas counts columns, or what counts evenly above fractions.
-    pub(super) fn looks_counted(&self) -> bool {
-        let Some(numbers) = self.first_numbers() else {
-            return false;
-        };
-        if numbers.len() < self.first.len() || numbers.is_empty() || self.rows == 0 {
-            return false;
-        }
-        let columns = self.columns.get(..numbers.len()).unwrap_or(&[]);
-        let are_fractions = !columns.is_empty()
-            && columns
-                .iter()
-                .all(|column| column.numbers > 0 && column.integers == 0);
-        let mut places = numbers
-            .iter()
-            .map(|&(index, number)| number == index as f64);
-        let are_integers = numbers.iter().all(|(_, number)| number.fract() == 0.0);
-        self.are_years(&numbers)
-            || places.all(|is_place| is_place) && (numbers.len() > 1 || are_fractions)
-            || are_integers && are_fractions && count_evenly(&numbers)
     }
 
     /// What the first row is, as far as one can see.
@@ -547,32 +502,6 @@ impl Survey {
     pub(super) fn has_values(&self) -> bool {
         !self.has_name_above_numbers() && !self.has_numbers_as_names()
     }
-}
-
-/// Whether numbers grow in steps of one width: integers, or three others. Two grow in one step
-/// always, so they must be neighbours, or count from 0 in theirs.
-fn count_evenly(numbers: &[(usize, f64)]) -> bool {
-    let [(_, first), (_, second), ref others @ ..] = *numbers else {
-        return false;
-    };
-    let step = second - first;
-    let are_integers = numbers.iter().all(|(_, number)| number.fract() == 0.0);
-    let is_telling = match others.is_empty() {
-        true => are_integers && (step == 1.0 || first == 0.0 || first == step),
-        false => true,
-    };
-    // Decimal fractions are rounded.
-    let is_step = |pair: &[(usize, f64)]| (pair[1].1 - pair[0].1 - step).abs() <= 1e-6 * step;
-    is_telling && step > 0.0 && numbers.windows(2).all(is_step)
-}
-
-fn is_year(number: i64) -> bool {
-    (1500..=2200).contains(&number)
-}
-
-/// Whether a word is the number of a year.
-pub(super) fn is_written_year(word: &str) -> bool {
-    word.parse().is_ok_and(is_year)
 }
 
 /// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or

@@ -1,6 +1,5 @@
 //! Words as keys: each different one has a code.
 
-use super::spelling::trim;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,9 +21,10 @@ impl Words {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The code of the word in a field; nothing if that is no text in UTF-8.
+    /// The code of the word in a field; nothing if that is no text in UTF-8. Blanks are left only
+    /// within quotes, and mean something there.
     pub(super) fn code(&self, field: &[u8]) -> Option<u64> {
-        let word = str::from_utf8(trim(field)).ok()?;
+        let word = str::from_utf8(field).ok()?;
         Some(self.with(|dictionary| match dictionary.codes.get(word) {
             Some(&code) => code,
             None => {

@@ -85,7 +85,8 @@ pub(super) fn read_edges(given: &str, decimal: Option<u8>) -> Result<(Vec<Bound>
     let has_commas = decimal == Some(b',');
     let edges: Vec<Bound> = if path.is_file() {
         let edges;
-        (edges, times) = edges_of_file(path, decimal).map_err(Failure::beside_data)?;
+        (edges, times) =
+            edges_of_file(path, decimal).map_err(|failure| failure.beside_data(&["--decimal"]))?;
         edges
     } else {
         let parse = |edge: &str| {

@@ -5,6 +5,9 @@ use crate::failure::{Failure, Result};
 use crate::logger;
 use crate::text::{Column, shown};
 
+/// What takes quotes off that stand around whole rows.
+pub(in crate::text) const WITHOUT_QUOTES: &str = r#"sed -E 's/^"(.*)"(\r?)$/\1\2/; s/""/"/g'"#;
+
 impl Planner<'_> {
     /// Fails, or warns, if another mark than the delimiter stands in each row, and beside numbers.
     pub(super) fn check_marks(&self) -> Result<()> {
@@ -122,7 +125,20 @@ impl Planner<'_> {
         let [first] = &self.survey.first[..] else {
             return None;
         };
-        let delimiter = first.chars().find(|&c| ",;|\t".contains(c))?;
+        let is_single = self.survey.widths.is_none_or(|widths| widths == (1, 1));
+        let has_space = is_single && self.dialect.delimiter.is_some() && first.contains(' ');
+        let Some(delimiter) = first.chars().find(|&c| ",;|\t".contains(c)) else {
+            let space = "give --delimiter space, if that separates the columns";
+            return has_space.then(|| space.into());
+        };
+        // It separates columns already, and here it stands within quotes.
+        if self.dialect.delimiter.map(char::from) == Some(delimiter) {
+            return Some(format!(
+                "if quotes stand around whole rows, take them out, as {WITHOUT_QUOTES} < FILE | \
+                 warpfold ... --delimiter {}",
+                named_mark(delimiter)
+            ));
+        }
         Some(format!(
             "give --delimiter {}, if that separates the columns",
             named_mark(delimiter)
@@ -177,7 +193,32 @@ impl Planner<'_> {
         if known.len() > SHOWN {
             listed.push("…".into());
         }
+        if let Some(count) = column.0.strip_prefix('-')
+            && let Ok(count) = count.parse::<usize>()
+        {
+            let all = known.len().max(fields);
+            let last = (all + 1).saturating_sub(count);
+            return Failure::with_remedy(
+                self.file,
+                format_args!("no column is named `{}`", column.0),
+                format_args!(
+                    "columns count from 1 on: give --column {last} for number {count} from the \
+                     end, --column 1-{count} for the first {count}"
+                ),
+            );
+        }
         let other = column.other_range(known, fields);
+        let comment = self.dialect.comment.map(char::from);
+        let is_said = |comment: &char| {
+            column.0.contains(*comment) && !known.iter().any(|name| column.0.ends_with(name))
+        };
+        if let Some(comment) = comment.filter(is_said) {
+            return Failure::with_remedy(
+                self.file,
+                format_args!("no column is named `{}`", column.0),
+                format_args!("{comment} starts a comment: give --no-comments if it is data"),
+            );
+        }
         Failure::with_remedy(
             self.file,
             format_args!("no column is named `{}`", column.0),

@@ -5,7 +5,7 @@ use crate::args::Missing;
 use crate::failure::Failure;
 use crate::logger;
 use crate::number::{BadNumber, DType, TO_F64};
-use crate::text::layout::{Found, Width};
+use crate::text::layout::{Found, WITHOUT_QUOTES, Width, named_mark};
 use crate::text::lexer::Field;
 use crate::text::oddity::{self, Oddity};
 use crate::text::spelling::{Bad, Kind};
@@ -15,6 +15,12 @@ use crate::text::{Mistake, shown};
 impl Rows {
     /// Says which columns of rows that are written again lose zeros in front of their numbers.
     pub(in crate::text) fn tell_of_codes(&self, columns: &[Found]) {
+        if self.has_codes {
+            logger::insist(format!(
+                "{}: numbers have zeros in front, as codes have, and lose them",
+                self.lexer.input.name
+            ));
+        }
         let losing = columns
             .iter()
             .filter(|column| column.has_zeros && !column.has_words);
@@ -42,7 +48,8 @@ impl Rows {
                 "`{}` has zeros in front, as codes have: as a number it is the same without them",
                 shown(bytes)
             ),
-            "give --dtype i64 if it is a number; `LC_ALL=C sort` and `uniq` take codes as they are",
+            "give --dtype i64 if it is a number; `LC_ALL=C sort` and `uniq` take codes as they are, \
+             and columns with --by do with --words",
         )
     }
 
@@ -75,7 +82,12 @@ impl Rows {
     }
 
     fn remedy_of_width(&self, width: &Width, fields: usize) -> &'static str {
+        let line = self.lexer.line_before();
+        let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+| ".contains(byte));
         match width.row_names {
+            _ if is_drawn => {
+                "take lines that are drawn out, as grep -vE '^[-=_+| ]+$' FILE | warpfold ..."
+            }
             true => {
                 "mend the row, or leave --row-names out; with --ragged, what is beyond is left out, \
                  and what lacks is missing (--missing skip)"
@@ -152,10 +164,12 @@ impl Rows {
                     format!(", and {} with {them}", counted(rows as usize, "row"))
                 }
             };
-            logger::remark(
-                "note",
-                format!("{}: {values} skipped{rows}", self.lexer.input.name),
-            );
+            let note = format!("{name}: {values} skipped{rows}");
+            // Other values of these rows are lost.
+            match self.rows_left_out > 0 && self.missing.len() > 1 {
+                false => logger::remark("note", note),
+                true => logger::insist(note),
+            }
         }
     }
 
@@ -226,8 +240,9 @@ impl Rows {
     ) -> Failure {
         let is_first = self.first_line.is_none() && !self.has_header;
         let shown = shown(token);
+        let is_mark = |byte: &u8| b";|".contains(byte);
         let (cause, remedy) = match bad {
-            Bad::Missing => self.missing_words(token, bad, dtype),
+            Bad::Missing => self.missing_or_sign(token, field, dtype),
             Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
                 self.missing_words(token, bad, dtype)
             }
@@ -237,18 +252,28 @@ impl Rows {
                     (BadNumber::NotANumber, Some((what, remedy))) => {
                         (format!("{cause}; {what}"), Some(remedy.into()))
                     }
-                    (BadNumber::NotANumber, _) if self.spelling.looks_like_number(token) => (
-                        cause + ", or more than one",
-                        Some(self.remedy_of_marks(token, field.quoted)),
-                    ),
-                    (BadNumber::NotANumber, _) if token.iter().any(|b| b";|".contains(b)) => (
-                        cause,
-                        Some(
-                            "if this separates columns, give it as --delimiter, such as \
-                             --delimiter ';'"
-                                .into(),
-                        ),
-                    ),
+                    (BadNumber::NotANumber, _)
+                        if self.spelling.looks_like_number(token)
+                            && !self.is_apart(token, field) =>
+                    {
+                        (
+                            cause + ", or more than one",
+                            Some(self.remedy_of_marks(token, field.quoted)),
+                        )
+                    }
+                    (BadNumber::NotANumber, _)
+                        if token.iter().any(is_mark)
+                            && !matches!(
+                                self.oddity_of(token, field),
+                                Oddity::Rule | Oddity::Comment(_)
+                            ) =>
+                    {
+                        let mark = token.iter().copied().find(|byte| is_mark(byte));
+                        let mark = named_mark(mark.unwrap_or(b';').into());
+                        let remedy =
+                            format!("if {mark} separates columns, give --delimiter {mark}");
+                        (cause, Some(remedy))
+                    }
                     (BadNumber::NotANumber, _)
                         if self.has_comment(token) && !oddity::has_hash(token) =>
                     {
@@ -260,7 +285,10 @@ impl Rows {
                                         "if this ends with a comment, give --comment '#'".into()
                                     }
                                     false => {
-                                        "a comment starts with a word: put a space before it".into()
+                                        "a comment starts with a word: put a space before it; if \
+                                         # marks numbers, take it out, as tr -d '#' < FILE | \
+                                         warpfold ..."
+                                            .into()
                                     }
                                 },
                             ),
@@ -270,7 +298,8 @@ impl Rows {
                     (BadNumber::NotANumber, _)
                         if is_first
                             && (self.lexer.fields() == 1 || !self.is_flat())
-                            && is_name(&String::from_utf8_lossy(token)) =>
+                            && is_name(&String::from_utf8_lossy(token))
+                            && !self.is_printed(token, field) =>
                     {
                         (cause, Some(self.remedy_of_names(token)))
                     }
@@ -279,7 +308,7 @@ impl Rows {
                         Some(TO_F64.into()),
                     ),
                     (BadNumber::NotANumber, _) => {
-                        let (what, remedy) = self.oddity(token, &shown, is_first);
+                        let (what, remedy) = self.oddity(token, field, &shown, is_first);
                         (cause + &what, Some(remedy))
                     }
                     (BadNumber::OutOfRange, _) if dtype == DType::F64 => (
@@ -299,9 +328,12 @@ impl Rows {
     }
 
     /// What a word is that is no number, and what to do about it.
-    fn oddity(&self, token: &[u8], shown: &str, is_first: bool) -> (String, String) {
+    fn oddity(&self, token: &[u8], field: &Field, shown: &str, is_first: bool) -> (String, String) {
+        let lane = self.plan.lane(self.lexer.fields() - 1);
+        let is_key = lane.is_some_and(|lane| self.keys.get(lane) == Some(&true));
         let others = match (self.is_flat(), is_first) {
             (true, _) => "",
+            _ if is_key => "; or give --words if this column holds words",
             (false, false) => "; or choose other columns with --column",
             (false, true) => {
                 "; or give --header if this line is one, or choose other columns with --column"
@@ -313,9 +345,12 @@ impl Rows {
             }
             None => String::new(),
         };
-        let oddity = Oddity::of(token, &self.spelling);
+        let oddity = self.oddity_of(token, field);
         // A word that is not shown as a whole cannot be given.
         if oddity == Oddity::Word && shown.as_bytes() == token {
+            if is_key {
+                return (String::new(), format!("mend it{others}{skip}"));
+            }
             let word = in_shell(shown);
             let remedy = format!(
                 "mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
@@ -323,13 +358,59 @@ impl Rows {
             );
             return (String::new(), remedy);
         }
-        let feed = oddity::Feed {
+        let (what, remedy) = oddity.told(&self.feed(field));
+        (what, format!("{remedy}{others}{skip}"))
+    }
+
+    fn feed(&self, field: &Field) -> oddity::Feed {
+        oddity::Feed {
             delimiter: self.delimiter(),
             field: self.lexer.fields(),
             has_header: self.has_header,
+            quoted: field.quoted,
+            has_quotes: self.lexer.line_of(field).contains(&b'"'),
+        }
+    }
+
+    fn oddity_of(&self, token: &[u8], field: &Field) -> Oddity {
+        match self.has_delimiter() {
+            true => Oddity::of(token, &self.spelling),
+            false => {
+                let line = self.lexer.line_from(field);
+                Oddity::in_line(token, line, self.lexer.fields() == 1, &self.spelling)
+            }
+        }
+    }
+
+    /// Whether a program shows a number like this, beside its name.
+    fn is_printed(&self, token: &[u8], field: &Field) -> bool {
+        matches!(
+            self.oddity_of(token, field),
+            Oddity::Shown | Oddity::Labelled(_)
+        )
+    }
+
+    /// Whether the sign of a number stands apart from it.
+    fn is_apart(&self, token: &[u8], field: &Field) -> bool {
+        matches!(self.oddity_of(token, field), Oddity::Apart(_))
+    }
+
+    /// What is said of a missing value, which may be the sign of the word behind it.
+    fn missing_or_sign(
+        &self,
+        token: &[u8],
+        field: &Field,
+        dtype: DType,
+    ) -> (String, Option<String>) {
+        let (cause, remedy) = self.missing_words(token, Bad::Missing, dtype);
+        let sign = match self.is_apart(token, field) {
+            true => self.oddity_of(token, field).told(&self.feed(field)).1,
+            false => return (cause, remedy),
         };
-        let (what, remedy) = oddity.told(&feed);
-        (what, format!("{remedy}{others}{skip}"))
+        (
+            cause + ", or is the sign of the one behind it",
+            remedy.map(|remedy| format!("{remedy}; or {sign}, if it is a sign")),
+        )
     }
 
     /// What to do about a first word that may be the name of a column.
@@ -377,6 +458,20 @@ impl Rows {
         }
         if mark(b',') && !self.has_delimiter() && !quoted {
             remedies.push("--delimiter , if a comma separates numbers".into());
+        }
+        if let Some(delimiter) = self.delimiter().filter(|_| quoted)
+            && token.contains(&delimiter)
+            && self.width.as_ref().is_none_or(|width| width.fields == 1)
+        {
+            remedies.push(format!(
+                "if quotes stand around whole rows, take them out, as {WITHOUT_QUOTES} < FILE | \
+                 warpfold ... --delimiter {}",
+                named_mark(delimiter.into())
+            ));
+            return match remedies.len() {
+                1 => remedies.remove(0),
+                _ => format!("give {}", remedies.join("; or ")),
+            };
         }
         if remedies.is_empty() {
             return "mend it: three digits stand between marks of thousands, and one mark before \

@@ -1,6 +1,7 @@
 //! What the rows at the start of a text hold: their tabs, other marks, first fields, and columns.
 
 use crate::text::spelling::{Needs, has_zeros, trim};
+use std::collections::HashSet;
 
 /// How many tabs stand before, between and behind the words of rows.
 #[derive(Debug, Default)]
@@ -29,7 +30,9 @@ impl Tabs {
         let has_tabs = self.first.iter().any(|&tabs| tabs > 0);
         let inner = self.first.get(1..self.first.len().saturating_sub(1));
         let has_spaces = inner.is_some_and(|inner| inner.contains(&0));
-        has_tabs && !self.is_uneven && (self.differ || has_spaces)
+        // Between two of them a column may be empty in each row.
+        let has_gap = inner.is_some_and(|inner| inner.iter().any(|&tabs| tabs > 1));
+        has_tabs && !self.is_uneven && (self.differ || has_spaces || has_gap)
     }
 }
 
@@ -52,6 +55,13 @@ pub(super) struct RowNames {
     pub(super) bare: bool,
     /// Whether a field and the next make a number in each row, with the delimiter as a mark in it.
     pub(super) joins: Vec<bool>,
+    /// How many digits the next field has, if it has as many in each row.
+    lengths: Vec<Option<usize>>,
+    /// The names so far, and whether one came again: R has each once.
+    names: HashSet<Vec<u8>>,
+    is_twice: bool,
+    /// Whether a number behind them stands in quotes: R quotes none.
+    quotes_numbers: bool,
 }
 
 /// What the rows after the first have in a column.
@@ -146,6 +156,26 @@ impl Contents {
 }
 
 impl RowNames {
+    /// Takes note of a field of a row.
+    pub(super) fn take(&mut self, index: usize, bytes: &[u8], quoted: bool) {
+        match index {
+            0 => {
+                self.bare |= !quoted;
+                self.is_twice |= !self.names.insert(bytes.to_vec());
+            }
+            _ => self.quotes_numbers |= quoted && bytes.iter().all(u8::is_ascii_digit),
+        }
+    }
+
+    /// Whether the program that wrote them is none of those that leave out the name of this column.
+    /// Commas between digits can stand within numbers; programs print no spaces there.
+    pub(super) fn are_odd(&self, delimiter: Option<u8>) -> bool {
+        let mut pairs = self.joins.iter().zip(&self.lengths).skip(1);
+        let is_number = |(joins, length): (&bool, &Option<usize>)| *joins && *length > Some(1);
+        let has_commas = delimiter == Some(b',') && pairs.any(is_number);
+        self.is_twice || self.quotes_numbers || has_commas
+    }
+
     /// Takes note of whether a field and the one before make a number: `1,250` or `1,5`, and where
     /// white space separates fields `1 250`.
     pub(super) fn join(
@@ -188,5 +218,9 @@ impl RowNames {
                     }
             });
         self.joins[pair] = makes_one;
+        match self.lengths.get_mut(pair) {
+            None => self.lengths.push(Some(bytes.len())),
+            Some(length) => *length = length.filter(|&length| length == bytes.len()),
+        }
     }
 }

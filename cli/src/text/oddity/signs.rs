@@ -1,0 +1,139 @@
+//! Signs that stand elsewhere than before the first digit, and what `sed` does about them.
+
+use super::{Oddity, is_comparison, sign_before};
+use crate::text::spelling::trim_text;
+
+/// What stands for a minus or a plus, also as other programs print it.
+const SIGNS: [char; 8] = [
+    '-', '+', '\u{2212}', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}',
+];
+
+/// The number that a text holds behind spaces and a sign of money, and that sign.
+fn of_money(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&str> {
+    match is_number(text) {
+        true => Some(""),
+        false => sign_before(trim_text(text), is_number).filter(|sign| !is_comparison(sign)),
+    }
+}
+
+/// A pattern for numbers in parentheses, which are negative, if a text is one: `(5)`, `( 5 )`,
+/// `($5)`, `$ (5)`.
+pub(super) fn in_parentheses(text: &str, is_number: impl Fn(&str) -> bool) -> Option<String> {
+    let unsigned = text.strip_suffix('%').unwrap_or(text);
+    let (before, inner) = unsigned.strip_suffix(')')?.split_once('(')?;
+    let percent = match inner.strip_suffix('%') {
+        Some(_) => " *%",
+        None => "",
+    };
+    let inner = inner.strip_suffix('%').unwrap_or(inner);
+    let before = before.trim_end();
+    // What stands before a bracket would stand before a number.
+    let is_money = || {
+        let number = format!("{before} 1");
+        sign_before(&number, |text| text.trim() == "1") == Some(before) && !is_comparison(before)
+    };
+    if !before.is_empty() && !is_money() {
+        return None;
+    }
+    let within = of_money(inner, is_number)?;
+    let optional = |sign: &str| match sign {
+        "" => String::new(),
+        sign => format!("{} *", sign.replace('$', r"\$")),
+    };
+    Some(format!(
+        r"{}\( *{}([0-9.,]+{percent}) *\)",
+        optional(before),
+        optional(within)
+    ))
+}
+
+/// Whether a text is a complex number as Fortran and C++ write it: two fractions in parentheses.
+pub(super) fn is_pair(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
+    let inner = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
+    let parts = inner.and_then(|inner| inner.split_once(','));
+    parts.is_some_and(|(first, second)| {
+        [first, second]
+            .iter()
+            .all(|part| part.contains('.') && is_number(part))
+    })
+}
+
+/// The sign of a number, if space stands between them.
+pub(super) fn apart(text: &str, is_number: impl Fn(&str) -> bool) -> Option<char> {
+    let sign = text.chars().next().filter(|sign| SIGNS.contains(sign))?;
+    let rest = &text[sign.len_utf8()..];
+    let starts = |c: char| c.is_ascii_digit() || c == '.';
+    let number = trim_text(rest);
+    (rest.starts_with(char::is_whitespace) && number.starts_with(starts) && is_number(number))
+        .then_some(sign)
+}
+
+/// What the words from one on are, if it is a sign or a bracket of the number behind it.
+pub(super) fn in_line(
+    word: &[u8],
+    line: &[u8],
+    is_number: impl Fn(&str) -> bool + Copy,
+) -> Option<Oddity> {
+    let line = String::from_utf8_lossy(line);
+    if let Some(end) = line.find(')') {
+        let text = &line[..=end];
+        // Of several words within it is a list.
+        let inner = text.split_once('(').map_or("", |(_, inner)| inner);
+        let words = inner.trim_end_matches(')').split_whitespace();
+        let is_one = words.count() <= 2 && !inner.contains(',');
+        if word.len() < text.len()
+            && is_one
+            && let Some(pattern) = in_parentheses(text, |text| {
+                !text.trim().contains(char::is_whitespace) && is_number(text)
+            })
+        {
+            return Some(Oddity::Negative(pattern));
+        }
+    }
+    let sign = String::from_utf8_lossy(word);
+    let mut words = line.split_whitespace();
+    let (first, second) = (words.next()?, words.next()?);
+    // A tab stands between columns.
+    let has_tab = line[..line.find(second)?].contains('\t');
+    let is_apart = first == sign && !has_tab;
+    let sign = is_apart.then(|| apart(&format!("{first} {second}"), is_number));
+    sign.flatten().map(Oddity::Apart)
+}
+
+/// What joins signs to the numbers behind them.
+pub(super) fn joining(sign: char, delimiter: Option<u8>) -> String {
+    let written = if sign == '+' { '+' } else { '-' };
+    let escaped = match sign {
+        '+' => r"\+".into(),
+        sign => sign.to_string(),
+    };
+    let start = match delimiter {
+        None => "^| ".into(),
+        Some(delimiter) => format!("^|[{}\"]", in_class(delimiter)),
+    };
+    format!(r"sed -E 's/({start}) *{escaped} +([0-9.])/\1{written}\2/g'")
+}
+
+/// What takes a minus behind a number before it. A comma between columns is none of the number's,
+/// unless it stands in quotes, and what follows the sign is no rest of a date.
+pub(super) fn turning(delimiter: Option<u8>, quoted: bool) -> String {
+    if quoted {
+        return r#"sed -E 's/"([0-9.,]*[0-9]) *-"/"-\1"/g'"#.into();
+    }
+    let (digits, space, end) = match delimiter {
+        None => ("[0-9.,]", "", " ".into()),
+        Some(b',') => ("[0-9.]", " *", ",\"".into()),
+        Some(delimiter) => ("[0-9.,]", " *", format!("{}\"", in_class(delimiter))),
+    };
+    format!(r"sed -E 's/({digits}*[0-9]){space}-([{end}\r]|$)/-\1\2/g'")
+}
+
+/// A delimiter between the brackets of a pattern.
+fn in_class(delimiter: u8) -> String {
+    match delimiter {
+        b'\t' => r"\t".into(),
+        delimiter => char::from(delimiter).to_string(),
+    }
+}
