@@ -18,8 +18,8 @@
 
 namespace warpfold {
 
-/// A long segment that has items on both sides of where two tiles meet, and the levels in which it
-/// moves; or nothing.
+/// A segment that has items on both sides of where two tiles meet, and the levels in which it moves;
+/// or nothing. A short one moves in none.
 struct CrossingSegment {
     u64 start, end;
     u32 levels, unused;
@@ -52,7 +52,7 @@ struct SegmentedSortCall {
     u64* places;
     /// Room for the places of segments that move again an even number of times, or an odd one.
     Place *even_places, *odd_places;
-    /// For each tile the long segment that crosses its first position.
+    /// For each tile the segment that crosses its first position.
     CrossingSegment* crossings;
     u64 length;
     SortOrder order;
@@ -70,9 +70,6 @@ struct SegmentHeads {
     u32 words[WORDS];
     u16 last[WORDS], next[WORDS];
 
-    __device__ __forceinline__ bool is_head(u32 i) const {
-        return (words[i / WARP] >> i % WARP & 1) != 0;
-    }
     /// Those of up to 32 items from `i` on, as bits.
     __device__ __forceinline__ u32 from(u32 i) const {
         u32 word = i / WARP;
@@ -91,14 +88,14 @@ struct SegmentHeads {
     }
 
     /// Fills `last` and `next`, given the words. Two warps do, and all threads call. The first item
-    /// is a head; there are `count` items.
-    __device__ __forceinline__ void link(u32 count) {
+    /// is a head, and so is what there is room for behind the last one.
+    __device__ __forceinline__ void link() {
         u32 lane = threadIdx.x % WARP;
         int warp = warp_index();
         if (warp < 2) {
             // The second warp goes from the end to the start.
             bool backwards = warp == 1;
-            u32 found = backwards ? count : 0;
+            u32 found = 0;
             for (u32 from = 0; from < WORDS; from += WARP) {
                 u32 number = from + lane, at = backwards ? WORDS - 1 - number : number;
                 u32 own = number < WORDS ? words[at] : 0;
@@ -149,7 +146,7 @@ struct SegmentedSorter {
     struct TileShared {
         /// The segments that start in the tile, from one to before the other.
         u64 segments[2];
-        /// What crosses the ends of the tile, long or short.
+        /// What crosses the ends of the tile.
         CrossingSegment crossings[2];
         Heads heads;
         /// Where the segment of a thread's first item starts, and where it ends.
@@ -315,7 +312,7 @@ struct SegmentedSorter {
                 if (start_of(segments, first, end, base + i) == base + i) mark(i);
         }
         __syncthreads();
-        heads.link(count);
+        heads.link();
         u32 own = thread * ITEMS, start = heads.start(own), stop = heads.end(own);
         tile().starts[thread] = (u16)start;
         tile().ends[thread] = (u16)stop;
@@ -459,15 +456,9 @@ struct SegmentedSorter {
         if (end < first) end = first;
         CrossingSegment before = shared.crossings[0], behind = shared.crossings[1];
         u64 begin = base, stop = base + length;
-        // The tile before has a short segment that starts there.
-        if (before.is_there() && before.levels == 0) {
-            begin = before.end < stop ? before.end : stop;
-            before = {0, 0, 0, 0};
-        }
-        if (behind.is_there() && behind.levels == 0) {
-            stop = behind.end;
-            behind = {0, 0, 0, 0};
-        }
+        // The tile before has a short segment that starts there, and this one has what follows.
+        if (before.is_there() && before.levels == 0) begin = before.end < stop ? before.end : stop;
+        if (behind.is_there() && behind.levels == 0) stop = behind.end;
         if (threadIdx.x == 0) call.crossings[number] = before;
         u32 count = (u32)(stop - begin), skipped = (u32)(begin - base);
         u32 early = LONG - skipped, late = length - skipped;

@@ -20,8 +20,13 @@ struct Sorting {
 impl Sorting {
     fn new<K: Key>(toolchain: &Toolchain, name: &str, place_bytes: usize) -> Sorting {
         let shape = SegmentedSortShape::new([2, 2], 3, size_of::<K>(), place_bytes);
+        Sorting::of_shape::<K>(toolchain, name, shape)
+    }
+
+    fn of_shape<K: Key>(toolchain: &Toolchain, name: &str, shape: SegmentedSortShape) -> Sorting {
         let kernel = Kernels::<K>::kernel(shape);
-        let name = format!("{name} segments, places of {place_bytes}");
+        let (tile, places) = (shape.tile(), shape.place_bytes);
+        let name = format!("{name} segments, tiles of {tile}, places of {places}");
         Sorting {
             shape,
             module: toolchain.module(&name, &kernel.source().unwrap(), kernel.functions()),
@@ -110,6 +115,10 @@ fn check<K: Key>(name: &str, place_bytes: usize, lens: &[usize], mixes: &[Mix]) 
         return;
     };
     let sorting = Sorting::new::<K>(toolchain, name, place_bytes);
+    check_with::<K>(&sorting, name, lens, mixes);
+}
+
+fn check_with<K: Key>(sorting: &Sorting, name: &str, lens: &[usize], mixes: &[Mix]) {
     let mut seed = 0;
     for &len in lens {
         for &mix in mixes {
@@ -152,6 +161,20 @@ fn segments_of_floats_in_the_emulator_are_sorted_one_by_one() {
 fn segments_of_other_sizes_in_the_emulator_are_sorted_one_by_one() {
     check::<u8>("u8", 8, &LENS, &[Mix::Tens, Mix::HalfInOne, Mix::One]);
     check::<i64>("i64", 4, &LENS, &[Mix::Hundreds, Mix::PowerLaw, Mix::One]);
+}
+
+/// Tiles with so many items that a warp looks twice for the next head, and runs that several warps
+/// have.
+#[test]
+fn segments_in_long_tiles_in_the_emulator_are_sorted_one_by_one() {
+    let Some(toolchain) = Toolchain::get().filter(|_| is_drawn("long tiles of segments", false))
+    else {
+        return;
+    };
+    let shape = SegmentedSortShape::new([8, 4], 5, 4, 4);
+    let sorting = Sorting::of_shape::<f32>(toolchain, "f32", shape);
+    let mixes = [Mix::Hundreds, Mix::Thousands(1100), Mix::PowerLaw, Mix::One];
+    check_with::<f32>(&sorting, "f32", &[1150, 2500], &mixes);
 }
 
 /// Unspecified, but every access is within the arrays, and launches end.
