@@ -19,6 +19,9 @@ ASSIGNMENTS = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="
 BOUNDARIES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 NUMERIC = {"==", "!=", "<", "<=", ">", ">=", "<<", ">>", "&", "*", "/", "%", "+", "-"}
 PURE = {"is_aligned", "shifts", "reaches_before", "reaches_beyond", "valid", "rest", "offset_of", "tiles", "sizeof"}
+# `*` with no operand before it, and what is divided by but is no constant.
+READ = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*\s*[\w(]")
+DIVISION = re.compile(r"[/%](?!\s*(?:\d|[A-Z][A-Z_]*\b))")
 WEAKER = {"load_acquire": "load_relaxed", "store_release": "store_relaxed", "add_acquire_release": "atomicAdd"}
 
 
@@ -66,8 +69,9 @@ def blank(text):
 
 def is_pure(text):
     """Whether it does no harm to compute an expression once more: it reads no memory that others share, and calls nothing."""
-    # Both are evaluated, and a shift by too much would end the run.
-    if "<<" in text or ">>" in text:
+    # Both are evaluated, whatever guards them: a shift by too much, a null pointer's item or a division by 0 would end the run.
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/|\((?:int|[A-Z]|[iu]\d+)\)", "", text, flags=re.S)
+    if "<<" in plain or ">>" in plain or READ.search(plain) or DIVISION.search(plain):
         return False
     calls = re.findall(r"(\w+)\s*\(", re.sub(r"\((?:int|u32|u64)\)", "", text))
     return not re.search(r"\[|\+\+|--|[^=!<>]=[^=]|\bfalse\b|\btrue\b|->|notes|shared|\{", text) and all(call in PURE for call in calls)
