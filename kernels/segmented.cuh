@@ -95,12 +95,12 @@ struct SegmentedReducer : SegmentTiles<Operator, Source, Segments, Policy, Nothi
     static constexpr bool BY_ROWS = ROW <= UNIT;
     static constexpr int UNIT_ROWS = BY_ROWS ? UNIT / ROW : 1;
 
-    /// Whether a tile has nothing but whole units of one segment.
+    /// Whether a tile has nothing but whole units of one segment. Where offsets fall, it says
+    /// anything; still, units that start in the tile are within that segment then.
     static __device__ __forceinline__ bool is_inside(const Tile& tile) {
         if (tile.count() > 0 || !tile.has_before()) return false;
         u64 start = tile.before_start, end = tile.before_end;
-        if (!is_long(start, end) || start > tile.from || end <= tile.from) return false;
-        return (tile.to - 1 - start) / UNIT * UNIT + UNIT <= end - start;
+        return is_long(start, end) && (tile.to - 1 - start) / UNIT * UNIT + UNIT <= end - start;
     }
 
     /// Folds the units of such a tile, one a warp at a time.

@@ -69,7 +69,7 @@ struct SegmentExpander {
     /// the tile.
     __device__ __forceinline__ void store(const SegmentTile& tile, u64 position, u32 own) const {
         u64 number = tile.first + own;
-        bool there = number > 0 && (number < segments.count || position < tile.last_end);
+        bool there = number > 0 && position < tile.last_end;
         out[position] = there ? source.at(number - 1) : none;
     }
 };

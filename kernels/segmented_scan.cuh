@@ -185,30 +185,29 @@ struct SegmentedScanner
 
     // ----------------------------------------------------------------------------------- check
 
-    /// Whether no two neighbouring offsets of the tile fall, its ends are where the search says,
-    /// and its last segment starts in it. Synchronises the block.
+    /// Whether no two neighbouring offsets of the tile fall, its end is where the search says, and
+    /// its last segment starts in it. Where it begins, the tile before ends: that one checks it.
+    /// Synchronises the block.
     __device__ __forceinline__ bool is_sound(const Tile& tile, const Span& span) const {
         bool sound = true;
         for (int number = threadIdx.x; number < tile.count(); number += THREADS)
             sound = sound && shared().starts[number] <= shared().starts[number + 1];
-        if (threadIdx.x == 0) sound = sound && has_sound_ends(tile, span);
+        if (threadIdx.x == 0) sound = sound && has_sound_end(tile, span);
         if (!sound) atomicAdd(&shared().extra.falls, 1u);
         __syncthreads();
         return shared().extra.falls == 0;
     }
-    __device__ __forceinline__ bool has_sound_ends(const Tile& tile, const Span& span) const {
+    __device__ __forceinline__ bool has_sound_end(const Tile& tile, const Span& span) const {
         const u64* numbers = SegmentPath<Segments, TILE>::shared().numbers;
         u64 first = numbers[0], end = numbers[1];
-        u64 diagonal = shared().extra.tile * TILE, next = diagonal + TILE;
+        u64 next = (shared().extra.tile + 1) * TILE;
         bool ordered = first <= end && end - first <= TILE;
-        bool begins = (first == 0 || tile.before_start + (first - 1) < diagonal) &&
-                      (first == segments.count || tile.before_end + first >= diagonal);
         bool ends = (end == 0 || tile.last_start + (end - 1) < next) &&
                     (end == segments.count || tile.last_end + end >= next);
         bool within = tile.count() == 0 ||
                       (tile.last_start >= span.from && tile.last_start <= span.to &&
                        tile.last_end >= tile.last_start);
-        return ordered && begins && ends && within;
+        return ordered && ends && within;
     }
 
     // ----------------------------------------------------------------------------------- lanes

@@ -405,7 +405,6 @@ struct SegmentTiles {
         } else if (tile.count() > 0) {
             span.to = tile.last_end;
         }
-        if (span.to < span.from) span.to = span.from;
         if (span.to > span.from + ROOM) span.to = span.from + ROOM;
         if (span.to > segments.items) span.to = segments.items;
         if (span.to < span.from) span.from = span.to;

@@ -15,11 +15,11 @@ use warpfold::ops::Add;
 use warpfold::source::SliceArguments;
 use warpfold::{Element, Monoid, bytemuck};
 
-/// Short chunks, so that there are levels of them.
+/// Short chunks, so that there are levels of them. Of few lanes they are shorter than they can be.
 fn policy<T: Element>() -> AxisPolicy {
     let usual = AxisPolicy::of::<T>();
     AxisPolicy {
-        log_most: usual.log_most.min(usual.log_group + 2),
+        log_most: usual.log_most.min(usual.log_group + 3),
         threads: 64,
         ..usual
     }
@@ -176,7 +176,9 @@ fn check<T: Sample, Op: Monoid<T>>(name: &str) {
         let (axis, data) = (case.axis(), case.data::<T>());
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
-        let plan = AxisPlan::new::<T>(policy, &axis, HEADER_BYTES as u64);
+        // Every other case has chunks that are as long as they can be.
+        let wanted = [policy.wanted, 1][number % 2];
+        let plan = AxisPlan::new::<T>(AxisPolicy { wanted, ..policy }, &axis, HEADER_BYTES as u64);
         let bytes = plan.end as usize;
         script.file("items", bytemuck::cast_slice(&data));
         script.file("workspace", &used_workspace(bytes));

@@ -9,7 +9,7 @@ use warpfold::codegen::{
     merge_kernel, sort_by_kernel,
 };
 use warpfold::half::f16;
-use warpfold::{Element, Order, bytemuck};
+use warpfold::{Element, Order, bytemuck, function};
 
 fn module(toolchain: &Toolchain, name: &str, kernel: &Kernel) -> Module {
     let text = kernel.source().unwrap();
@@ -97,6 +97,54 @@ fn merges_in_the_emulator_are_stable_sorts_of_both() {
     check::<f64>(toolchain, "f64", 52 << 8);
     check::<f16>(toolchain, "f16", 10 << 8);
     check::<i128>(toolchain, "i128", 2);
+}
+
+/// The first array comes before the second one, or behind it, at lengths around a warp's probes:
+/// searches end at an end of an array.
+#[test]
+fn merges_in_the_emulator_are_of_arrays_that_do_not_meet() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let module = module(toolchain, "u32", &merge_kernel::<u32>(shape::<u32>()));
+    for (len, other) in [
+        (33, 5),
+        (33, TILE),
+        (65, TILE + 2),
+        (TILE - 1, 40),
+        (97, 97),
+    ] {
+        let low: Vec<u32> = (0..len as u32).collect();
+        let high: Vec<u32> = (0..other as u32).map(|i| 1000 + i).collect();
+        let all = [&low[..], &high].concat();
+        let what = format!("{len} before {other}");
+        assert_eq!(merge(&module, &what, 0, &low, &high), all, "{what}");
+        assert_eq!(merge(&module, &what, 0, &high, &low), all, "{what}, turned");
+    }
+}
+
+#[function]
+fn nonsense(a: u32, b: u32) -> bool {
+    (a ^ b.rotate_left(7)).wrapping_mul(0x9e37_79b9) >> 31 == 1
+}
+
+/// A comparison that is none: the order is any, and nothing but the buffers is touched. The
+/// emulator stops at anything else.
+#[test]
+fn merges_by_nonsense_stay_within_their_buffers() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let shape = shape::<u32>();
+    let kernel = merge_by_kernel::<u32, nonsense>(shape);
+    let merging = module(toolchain, "nonsense", &kernel);
+    for (number, (len, other)) in lengths(TILE).into_iter().enumerate() {
+        if len + other > 0 {
+            let [a, b] = [(len, 1), (other, 2)]
+                .map(|(len, seed)| keys::<u32>(PATTERNS[number % 8], len, seed));
+            assert_eq!(merge(&merging, "nonsense", 0, &a, &b).len(), len + other);
+        }
+    }
 }
 
 #[test]

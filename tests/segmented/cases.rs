@@ -192,6 +192,10 @@ pub(super) fn cases(unit: usize) -> Vec<Case> {
             0,
             1,
         ),
+        // Tiles have as many entries as a unit has items. The second one has nothing else.
+        Case::new("a unit that is a tile", &[unit - 2, unit], 0, 0),
+        // The last entry of a tile is the start that follows whole units.
+        Case::new("a start that ends a tile", &[unit - 3, 3 * unit, 5], 0, 0),
         Case::new("one of many units", &[9 * unit + 345], 0, 0),
         Case::new(
             "a long one among empty ones",

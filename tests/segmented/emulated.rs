@@ -15,12 +15,12 @@ use warpfold::codegen::{HEADER_BYTES, WorkspaceArguments};
 use warpfold::ops::Add;
 use warpfold::source::{Form, Map, Slice, SliceArguments, Zip, ZipArguments};
 use warpfold::{
-    Cut, Element, Monoid, Offset, OffsetsArguments, OffsetsOf, Rows, RowsArguments, StartsOf,
-    bytemuck, function,
+    CountedArguments, CountedStartsOf, Cut, Element, Monoid, Offset, OffsetsArguments, OffsetsOf,
+    Rows, RowsArguments, StartsOf, bytemuck, function,
 };
 
 /// Tiles that are as short as they can be.
-fn policy<T: Element>() -> SegmentedPolicy {
+pub(super) fn policy<T: Element>() -> SegmentedPolicy {
     let usual = SegmentedPolicy::of::<T>();
     let (warps, rows) = match usual.unit {
         1024 => (2, 16),
@@ -52,12 +52,12 @@ struct Input<'a, T, F: Form, G> {
     segments: fn(&Case) -> G,
 }
 
-fn scratch_bytes<T: Element>(items: usize) -> usize {
+pub(super) fn scratch_bytes<T: Element>(items: usize) -> usize {
     policy::<T>().scratch::<T>(HEADER_BYTES as u64, items).end as usize
 }
 
 /// The arguments of a call over the buffers "out" and "workspace".
-fn arguments<T: Sample, S, G>(
+pub(super) fn arguments<T: Sample, S, G>(
     (source, segments): (S, G),
     items: usize,
     (init, seeded): (T, bool),
@@ -140,7 +140,7 @@ fn most<T: Element>() -> usize {
     cases.max().expect("there are cases") + 1
 }
 
-fn slice(name: &'static str) -> SliceArguments {
+pub(super) fn slice(name: &'static str) -> SliceArguments {
     SliceArguments {
         address: address(name, 0),
     }
@@ -239,6 +239,70 @@ fn starts() {
     let starts = |case: &Case| bytemuck::cast_slice(&case.offsets[..case.count()]).to_vec();
     let fits = Case::reaches_the_end;
     check::<f32, Add, Slice<f32>, StartsOf<u64>>("starts", &input, &items, starts, fits);
+}
+
+/// As many starts as memory says, with more room, with just as much, and with less.
+#[test]
+fn counted_starts() {
+    let Some(module) = module::<f32, Add, Slice<f32>, CountedStartsOf<u64>>("counted") else {
+        return;
+    };
+    let plan = policy::<f32>();
+    let items = sample::<f32>(most::<f32>(), 5);
+    let cases = cases(plan.unit as usize);
+    let some = cases.iter().filter(|case| case.reaches_the_end());
+    for (number, case) in some.enumerate() {
+        let count = case.count();
+        let room = [count + 700, count, count.div_ceil(2)][number % 3];
+        let mut script = Script::new();
+        script.seed(base_seed() + number as u64);
+        script.file("items", bytemuck::cast_slice(&items[..case.items]));
+        script.filled("items", 0, 4 * case.items, "items");
+        let numbers = counted(case, room);
+        script.file("starts", &numbers);
+        script.filled("starts", 0, numbers.len(), "starts");
+        let bytes = scratch_bytes::<f32>(case.items);
+        script.file("workspace", &used_workspace(bytes));
+        script.filled("workspace", 0, bytes, "workspace");
+        let mut expected = vec![-7.5; room];
+        script.file("out", bytemuck::cast_slice(&expected));
+        script.filled("out", 0, 4 * room, "out");
+        let bound = (slice("items"), counted_arguments(case, room));
+        let given = arguments::<f32, _, _>(bound, case.items, (0.0, false));
+        let threads = 32 * plan.warps;
+        let grid = Grid::new(plan.tiles(case.items, room), threads);
+        script.launch("segmented_reduce", grid, &[Argument::of_struct(&given)]);
+        if plan.has_long(case.items) {
+            let grid = Grid::new(2, threads);
+            script.launch("segmented_finish", grid, &[Argument::of_struct(&given)]);
+        }
+        script.save("out");
+        let what = format!("counted: {}, room for {room}", case.name);
+        let got: Vec<f32> = bytemuck::pod_collect_to_vec(&script.run_to_the_end(&what, &module));
+        // Where there is no room for all starts, the last one says where the last segment ends.
+        let stored = if room < count { room - 1 } else { count };
+        let folds = case.folds::<f32, Add>(&items[..case.items], None);
+        expected[..stored].copy_from_slice(&folds[..stored]);
+        assert_same(&got, &expected, &what);
+    }
+}
+
+/// The number of segments, and the starts that there is room for. What comes behind them is any.
+pub(super) fn counted(case: &Case, room: usize) -> Vec<u8> {
+    let mut numbers = vec![case.count() as u64];
+    numbers.extend(&case.offsets[..case.count().min(room)]);
+    numbers.resize(1 + room, 3);
+    bytemuck::cast_slice(&numbers).to_vec()
+}
+
+/// They lie in the buffer "starts".
+pub(super) fn counted_arguments(case: &Case, room: usize) -> CountedArguments {
+    CountedArguments {
+        starts: address("starts", 8),
+        room: room as u64,
+        items: case.items as u64,
+        counted: address("starts", 0),
+    }
 }
 
 fn rows_of(case: &Case) -> RowsArguments {
@@ -368,7 +432,7 @@ fn many_units_are_folded_by_a_block() {
     }
 }
 
-/// Offsets that nobody checked: whatever they are, a tile touches nothing but its buffers. The
+/// Offsets that nobody checked: whatever they are, tiles touch nothing but their buffers. The
 /// emulator stops at anything else.
 #[test]
 fn wild_offsets_do_not_lead_out_of_bounds() {
@@ -376,22 +440,33 @@ fn wild_offsets_do_not_lead_out_of_bounds() {
         return;
     };
     let plan = policy::<f32>();
-    let (items, count) = (7000, 700);
+    let items = 7000;
     let data = sample::<f32>(items, 9);
-    let wild: [fn(u64) -> u64; 5] = [
+    let far = |i: u64, seed: u64| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let long: [fn(u64) -> u64; 5] = [
         |i| 7000_u64.saturating_sub(13 * i),
         |i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54,
         |i| i << (i % 60),
         |i| u64::MAX - i,
         |i| if i % 350 < 100 { 0 } else { i },
     ];
-    for (number, wild) in wild.into_iter().enumerate() {
-        let offsets: Vec<u64> = (0..=count as u64).map(wild).collect();
+    let mut all: Vec<Vec<u64>> = long.map(|wild| (0..=700).map(wild).collect()).into();
+    // The last one ends before it begins, and is all that a tile has.
+    all.push(vec![0, 6000, 1500]);
+    // Few offsets that fall, so that long segments begin and end anywhere.
+    for seed in 0..30 {
+        let mut offsets: Vec<u64> = (0..7).map(|i| far(i, 100 * seed) % 7001).collect();
+        offsets.sort_unstable();
+        offsets.swap(far(1, seed) as usize % 7, far(2, seed) as usize % 7);
+        all.push(offsets);
+    }
+    for (number, offsets) in all.iter().enumerate() {
+        let count = offsets.len() - 1;
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
         script.file("items", bytemuck::cast_slice(&data));
         script.filled("items", 0, 4 * items, "items");
-        script.file("offsets", bytemuck::cast_slice(&offsets));
+        script.file("offsets", bytemuck::cast_slice(offsets));
         script.filled("offsets", 0, 8 * offsets.len(), "offsets");
         script.file("workspace", &used_workspace(scratch_bytes::<f32>(items)));
         script.filled("workspace", 0, scratch_bytes::<f32>(items), "workspace");
@@ -403,10 +478,21 @@ fn wild_offsets_do_not_lead_out_of_bounds() {
             items: items as u64,
         };
         let given = arguments::<f32, _, _>((slice("items"), segments), items, (0.0, false));
-        let grid = Grid::new(1, 32 * plan.warps);
+        let grid = Grid::new(plan.tiles(items, count), 32 * plan.warps);
         script.launch("segmented_reduce", grid, &[Argument::of_struct(&given)]);
+        let grid = Grid::new(2, 32 * plan.warps);
+        script.launch("segmented_finish", grid, &[Argument::of_struct(&given)]);
         script.save("out");
-        let what = format!("wild offsets {number}");
-        assert_eq!(script.run_to_the_end(&what, &module).len(), 4 * count);
+        // Two segments may have the same result or the same units, which is a race; no more.
+        match script.run(&module) {
+            Ok(out) => assert_eq!(out.len(), 4 * count),
+            Err(message) => {
+                let is_race = ["out", "workspace"]
+                    .iter()
+                    .any(|name| message.contains(&format!(" {name}+")));
+                let is_race = is_race && message.contains("emulator: a race: ");
+                assert!(is_race, "wild offsets {number}: {message}");
+            }
+        }
     }
 }

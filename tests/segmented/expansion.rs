@@ -1,14 +1,15 @@
 //! Run-length decoding, and ways to write down segments: on the CPU and in the emulator.
 
 use super::cases::{Case, cases, long_cases};
+use super::emulated::{counted, counted_arguments};
 use crate::emulator::{Argument, Grid, Script, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
 use warpfold::codegen::kernels::{Expand, ExpandArguments};
 use warpfold::source::{Slice, SliceArguments};
 use warpfold::{
-    Device, Error, Offsets, OffsetsArguments, OffsetsOf, Rows, bytemuck, decode, decode_into,
-    function, map, offsets_from_ids, offsets_from_lengths, runs, segment_ids,
+    CountedStartsOf, Device, Error, Offsets, OffsetsArguments, OffsetsOf, Rows, bytemuck, decode,
+    decode_into, function, map, offsets_from_ids, offsets_from_lengths, runs, segment_ids,
 };
 
 fn lengths(case: &Case) -> Vec<u32> {
@@ -227,6 +228,56 @@ fn all_offsets() -> Vec<(Vec<u64>, usize)> {
     let mut all: Vec<_> = cases.map(|case| (case.offsets, case.items)).collect();
     all.push((vec![3, 100_000], 5000));
     all
+}
+
+/// As many starts as memory says, with more room, with just as much, and with less.
+#[test]
+fn emulated_counted_starts() {
+    type Kernel = Expand<u32, Slice<u32>, CountedStartsOf<u64>>;
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let kernel = Kernel::kernel();
+    let text = kernel.source().expect("a source");
+    let module = toolchain.module("segmented expand counted", &text, kernel.functions());
+    let cases = cases(1024);
+    let some = cases.iter().filter(|case| case.reaches_the_end());
+    for (number, case) in some.enumerate().filter(|(_, case)| case.items > 0) {
+        let count = case.count();
+        let room = [count + 700, count, count.div_ceil(2)][number % 3];
+        let values = sample::<u32>(room, 5);
+        let mut script = Script::new();
+        script.seed(base_seed() + number as u64);
+        script.file("values", bytemuck::cast_slice(&values));
+        script.filled("values", 0, 4 * room, "values");
+        let numbers = counted(case, room);
+        script.file("starts", &numbers);
+        script.filled("starts", 0, numbers.len(), "starts");
+        let mut expected = vec![7; case.items];
+        script.file("out", bytemuck::cast_slice(&expected));
+        script.filled("out", 0, 4 * case.items, "out");
+        let given = ExpandArguments {
+            values: SliceArguments {
+                address: address("values", 0),
+            },
+            segments: counted_arguments(case, room),
+            out: address("out", 0),
+            none: 9,
+        };
+        let (tiles, threads) = Kernel::grid(case.items, room);
+        let grid = Grid::new(tiles, threads);
+        script.launch("segmented_expand", grid, &[Argument::of_struct(&given)]);
+        script.save("out");
+        let what = format!("counted: {}, room for {room}", case.name);
+        let got: Vec<u32> = bytemuck::pod_collect_to_vec(&script.run_to_the_end(&what, &module));
+        // Where there is no room for all starts, nothing behind the last one is looked at.
+        let stored = if room < count { room - 1 } else { count };
+        expected[..case.offsets[stored] as usize].fill(9);
+        for (segment, &value) in case.segments().take(stored).zip(&values) {
+            expected[segment].fill(value);
+        }
+        assert_same(&got, &expected, &what);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Segmented scans in the emulator.
 
 use super::cases::{Case, Form, cases};
+use super::emulated::{counted, counted_arguments};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
@@ -14,8 +15,8 @@ use warpfold::codegen::kernels::{SegmentedPolicy, SegmentedScan, SegmentedScanAr
 use warpfold::ops::Add;
 use warpfold::source::{Form as SourceForm, Map, Slice, SliceArguments, Zip, ZipArguments};
 use warpfold::{
-    Cut, Element, Monoid, OffsetsArguments, OffsetsOf, Rows, RowsArguments, StartsOf, bytemuck,
-    function,
+    CountedStartsOf, Cut, Element, Monoid, OffsetsArguments, OffsetsOf, Rows, RowsArguments,
+    StartsOf, bytemuck, function,
 };
 
 /// Tiles that are as short as they can be, of one unit, which has `unit` items or as many as usual.
@@ -240,6 +241,64 @@ fn starts() {
         numbers: |case| bytemuck::cast_slice(&case.offsets[..case.count()]).to_vec(),
     };
     check::<f32, Add, Slice<f32>, StartsOf<u64>>("starts", policy, &cases, &input, &items);
+}
+
+/// As many starts as memory says, with more room, with just as much, and with less.
+#[test]
+fn counted_starts() {
+    let policy = policy::<f32>(None);
+    let name = "counted";
+    let module = module::<f32, Add, Slice<f32>, CountedStartsOf<u64>>(name, policy, false);
+    let Some(module) = module else {
+        return;
+    };
+    let mut cases = cases(policy.unit as usize);
+    cases.retain(Case::reaches_the_end);
+    let items = sample::<f32>(most(&cases), 5);
+    for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.items > 0) {
+        let count = case.count();
+        let room = [count + 700, count, count.div_ceil(2)][number % 3];
+        let mut script = Script::new();
+        script.seed(base_seed() + number as u64);
+        script.file("items", bytemuck::cast_slice(&items[..case.items]));
+        script.filled("items", 0, 4 * case.items, "items");
+        let numbers = counted(case, room);
+        script.file("starts", &numbers);
+        script.filled("starts", 0, numbers.len(), "starts");
+        let bytes = policy.scan_bytes::<f32>(case.items);
+        script.file("workspace", &used_workspace(bytes));
+        script.filled("workspace", 0, bytes, "workspace");
+        let mut expected = vec![-7.5; case.items];
+        script.file("out", bytemuck::cast_slice(&expected));
+        script.filled("out", 0, 4 * case.items, "out");
+        let form = Form::all(items[3])[1];
+        let given = SegmentedScanArguments {
+            source: slice("items"),
+            segments: counted_arguments(case, room),
+            out: address("out", 0),
+            workspace: WorkspaceArguments {
+                address: address("workspace", 0),
+                key: KEY.key,
+            },
+            init: <Add as Monoid<f32>>::identity(),
+            seeded: 0,
+            inclusive: form.inclusive.into(),
+        };
+        let grid = Grid::new(policy.tiles(case.items, room), 32 * policy.warps);
+        script.launch("segmented_scan", grid, &[Argument::of_struct(&given)]);
+        script.save("out");
+        let what = format!("counted: {}, room for {room}", case.name);
+        let got: Vec<f32> = bytemuck::pod_collect_to_vec(&script.run_to_the_end(&what, &module));
+        // Where there is no room for all starts, nothing behind the last one is looked at.
+        let end = if room < count {
+            case.offsets[room - 1] as usize
+        } else {
+            case.items
+        };
+        let scans = case.scans::<f32, Add>(&items, form);
+        expected[..end].copy_from_slice(&scans[..end]);
+        assert_same(&got, &expected, &what);
+    }
 }
 
 #[test]
