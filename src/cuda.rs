@@ -81,6 +81,7 @@ pub use crate::primitives::segmented::expand::cuda::Expand;
 pub use crate::primitives::segmented::keys::cuda::{
     CountedStarts, ReduceByKey, RunOutputs, ScanByKey, starts_up_to,
 };
+pub use crate::primitives::segmented::ranges::cuda::{CutRanges, InRanges, in_ranges};
 pub use crate::primitives::segmented::scan::cuda::SegmentedScan;
 pub use crate::primitives::segmented_sort::cuda::SegmentedSort;
 pub use crate::primitives::select::cuda::{

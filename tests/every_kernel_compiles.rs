@@ -356,8 +356,10 @@ fn weighted_histograms_of_every_kind() {
 #[test]
 fn segments_of_every_kind() {
     use crate::support::operators::Sums;
+    use warpfold::cuda::InRanges;
+    use warpfold::source::Constant;
     use warpfold::statistics::{Measured, Merge, Moments};
-    use warpfold::{CountedStartsOf, Cut, OffsetsOf, Rows, StartsOf};
+    use warpfold::{CountedStartsOf, Cut, Offset, OffsetsOf, Rows, StartsOf};
 
     fn push(sources: &mut Sources, what: &str, kernel: &warpfold::codegen::Kernel) {
         sources.0.push(Source {
@@ -389,6 +391,11 @@ fn segments_of_every_kind() {
     all::<u16, ops::Add, Map<narrow, Slice<u64>>, OffsetsOf<u64>>(&mut sources);
     all::<[u32; 3], Sums, Slice<[u32; 3]>, OffsetsOf<u64>>(&mut sources);
     all::<[u64; 8], Sums, Slice<[u64; 8]>, OffsetsOf<u64>>(&mut sources);
+    // Segments between begins and ends.
+    all::<f32, ops::Add, InRanges<Slice<f32>>, OffsetsOf<u64>>(&mut sources);
+    type Shifts = Map<<u32 as Offset>::Shift, Zip<(Slice<u64>, Slice<u32>, Constant<u64>)>>;
+    let expand = kernels::Expand::<u64, Shifts, OffsetsOf<u64>>::kernel();
+    push(&mut sources, "expand shifts", &expand);
     // What statistics of segments reduce.
     let policy = kernels::SegmentedPolicy::of::<Moments>();
     let reduce = kernels::SegmentedReduce::<Moments, Merge, Measured<u8>, Rows>::kernel(policy);

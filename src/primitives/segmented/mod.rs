@@ -7,7 +7,7 @@ pub(crate) mod cuda;
 pub(crate) mod expand;
 pub(crate) mod kernel;
 pub(crate) mod keys;
-mod ranges;
+pub(crate) mod ranges;
 pub(crate) mod scan;
 mod segments;
 

@@ -5,7 +5,7 @@ use crate::source::{
     ByReference, Form, Host, HostBinder, Place, Slice, SliceArguments, Source, index, map, sealed,
     zip3,
 };
-use crate::{Buffer, Device, Element, Error, Result, function, monoid};
+use crate::{Buffer, Device, Element, Error, Function, Result, function, monoid};
 use std::marker::PhantomData;
 
 /// How the items of a source are cut into segments.
@@ -93,6 +93,16 @@ pub trait Offset: Element + Ord + sealed::Sealed {
         ends: &Buffer<Self>,
     ) -> Result<[u64; 2]>;
 
+    /// From a begin, an end and the number of all items: how many items lie between. None if the
+    /// end comes first.
+    #[doc(hidden)]
+    type Length: Function<Input = (Self, Self, u64), Output = u64>;
+
+    /// From the place of a segment among those of all segments, its begin, and the number of all
+    /// items: how far it was moved.
+    #[doc(hidden)]
+    type Shift: Function<Input = (u64, Self, u64), Output = u64>;
+
     /// Items of this type as `u64`.
     #[doc(hidden)]
     fn widened<P: Place, S: Source<P, Item = Self>>(source: S) -> impl Source<P, Item = u64>;
@@ -111,9 +121,27 @@ fn first_and_most(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
 }
 
 macro_rules! offsets {
-    ($($ty:ident),*) => {$(
+    ($($ty:ident in $functions:ident),*) => {$(
+        /// Functions of begins and ends. What lies beyond the items counts as their end.
+        #[expect(unreachable_pub, reason = "a public trait has them as types")]
+        mod $functions {
+            use crate::function;
+
+            #[function]
+            pub fn length(begin: $ty, end: $ty, items: u64) -> u64 {
+                (end as u64).min(items).saturating_sub((begin as u64).min(items))
+            }
+
+            #[function]
+            pub fn shift(place: u64, begin: $ty, items: u64) -> u64 {
+                (begin as u64).min(items).wrapping_sub(place)
+            }
+        }
+
         impl Offset for $ty {
             const CUDA: &'static str = stringify!($ty);
+            type Length = $functions::length;
+            type Shift = $functions::shift;
 
             fn to_u64(self) -> u64 {
                 self.into()
@@ -158,7 +186,7 @@ macro_rules! offsets {
     )*};
 }
 
-offsets!(u32, u64);
+offsets!(u32 in of_u32, u64 in of_u64);
 
 /// Segments between neighbouring offsets: segment `i` has the items from `offsets[i]` to
 /// `offsets[i + 1]`. So n segments take n + 1 offsets. Items before the first offset and after the

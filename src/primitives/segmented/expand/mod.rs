@@ -147,7 +147,7 @@ pub fn segment_ids(segments: impl Segments, items: usize) -> Result<Vec<u64>> {
 
 /// A sum that never wraps.
 #[monoid(name = SaturatingSum, identity = 0, exact, commutative)]
-fn saturating_sum(a: u64, b: u64) -> u64 {
+pub(super) fn saturating_sum(a: u64, b: u64) -> u64 {
     a.saturating_add(b)
 }
 

@@ -1,5 +1,9 @@
 //! Segments that may overlap, leave gaps, and lie in any order.
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+
+use self::functions::shifted;
 use super::expand::expand_host;
 use super::keys::check_lengths;
 use super::segments::{Offset, Offsets};
@@ -30,6 +34,10 @@ use crate::{Buffer, Device, Error, Result, function, offsets_from_lengths};
 /// Begins and ends are checked when the value is made, here or by [`Device::ranges`]. Memory: 8
 /// bytes for each segment, and 8 for each item of all segments together. To read an item takes as
 /// much more.
+#[cfg_attr(
+    feature = "cuda",
+    doc = "[`cuda::CutRanges`](crate::cuda::CutRanges) makes them on a stream of yours."
+)]
 #[derive(Debug, Clone)]
 pub struct Ranges<V> {
     offsets: V,
@@ -195,10 +203,15 @@ fn distance(from: u64, to: u64) -> u64 {
     to.wrapping_sub(from)
 }
 
-/// A place, shifted.
-#[function]
-fn shifted(shift: u64, place: u64) -> u64 {
-    place.wrapping_add(shift)
+#[expect(unreachable_pub, reason = "a public form of sources names it")]
+mod functions {
+    use crate::function;
+
+    /// A place, shifted.
+    #[function]
+    pub fn shifted(shift: u64, place: u64) -> u64 {
+        place.wrapping_add(shift)
+    }
 }
 
 fn backwards<I: Offset>(number: usize, begin: I, end: I) -> Error {
