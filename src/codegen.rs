@@ -56,6 +56,8 @@ pub use crate::primitives::sort::kernel::{
 #[doc(hidden)]
 pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
 #[doc(hidden)]
+pub use crate::primitives::top::nth::kernel::NthShape;
+#[doc(hidden)]
 pub use crate::primitives::weighted::plan::WeightedPlan;
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
@@ -100,5 +102,6 @@ pub mod kernels {
     #[doc(hidden)]
     pub use crate::primitives::sort::{Asked, Bits, KeyMap, Kind, Parts, RankOf};
     pub use crate::primitives::top::kernel::{Top, TopArguments};
+    pub use crate::primitives::top::nth::kernel::{Nth, NthArguments};
     pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

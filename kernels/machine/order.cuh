@@ -66,6 +66,13 @@ struct KeyRanks {
         else return (turned & SIGN) != 0 ? (B)(turned ^ SIGN) : (B)~turned;
     }
 
+    /// Whether one number alone has this rank, and its bits then.
+    __device__ __forceinline__ bool only(B rank, B& bits) const {
+        bits = number(rank);
+        if constexpr (!FLOAT) return true;
+        else return (bits & (B)~SIGN) <= infinity && (bits != 0 || zero == 0);
+    }
+
     __device__ __forceinline__ u32 digit(B bits, u32 shift) const {
         return (u32)(B)(rank(bits) >> shift) & 255;
     }

@@ -6,4 +6,5 @@ mod devices;
 mod emulated;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod nth_emulated;
 mod quantiles;

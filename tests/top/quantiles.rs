@@ -37,12 +37,14 @@ fn several_places_have_the_items_of_the_stable_sort() {
         let expect = |places: &[usize]| -> Vec<K> { places.iter().map(|&n| sorted[n]).collect() };
         let bytes = |items: &[K]| warpfold::bytemuck::cast_slice::<K, u8>(items).to_vec();
         let check = |places: &[usize]| {
+            let expected = bytes(&expect(places));
             let given = select_nths(keys, places, order).unwrap();
-            assert_eq!(
-                bytes(&given),
-                bytes(&expect(places)),
-                "{order:?} {places:?}"
-            );
+            assert_eq!(bytes(&given), expected, "{order:?} {places:?}");
+            for device in devices().into_iter().filter(|device| !device.is_cpu()) {
+                let buffer = device.upload(keys).unwrap();
+                let given = device.select_nths(&buffer, places, order).unwrap();
+                assert_eq!(bytes(&given), expected, "{device} {order:?} {places:?}");
+            }
         };
         check(&places);
         // All neighbours of a place, and more places than there are tables.

@@ -115,6 +115,12 @@ impl Order {
         self.flags() | kind.code()
     }
 
+    /// Whether numbers of a kind may have one rank and different bits: zeros of both signs, and NaNs.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn is_ambiguous(self, kind: Kind) -> bool {
+        matches!(kind, Kind::Float(_)) && self.floats != Floats::Total
+    }
+
     /// Which of two numbers comes first: [`Less`](Ordering::Less) if `a` does.
     ///
     /// ```

@@ -5,7 +5,7 @@ mod cpu;
 pub(crate) mod cuda;
 mod digits;
 pub(crate) mod kernel;
-mod nth;
+pub(crate) mod nth;
 mod stream;
 
 pub(crate) use nth::nths_on;

@@ -1,9 +1,14 @@
 //! The items at some places of the sorted order.
 
+#[cfg(feature = "cuda")]
+mod cuda;
+pub(crate) mod kernel;
+
+use self::kernel::MANY;
 use super::{Candidate, Choice, best, digits};
 #[cfg(doc)]
 use crate::Buffer;
-use crate::device::{Bound, Call, OnDevice};
+use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::primitives::collect::collected;
 use crate::primitives::sort::{self, Order, Sortable};
 use crate::source::{Form, Host, Source};
@@ -47,13 +52,17 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise the
-/// CPU reads all items once for each 12 bits of the ranks, until no more than an eighth of them can
-/// be wanted. Another reading copies these. So a place takes O(n), whatever the items are. A GPU
-/// sorts the items; so does the CPU for more than 32 places, and for up to 8192 items.
+/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise all
+/// items are read once for each digit of their ranks. So a place takes O(n), whatever the items are.
+/// More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items.
 ///
-/// Memory: a rank and a position for each item that is copied, twice; that of a
-/// [`sort`](crate::sort()) where items are sorted.
+/// - The CPU reads digits of 12 bits, until no more than an eighth of the items can be wanted.
+///   Another reading copies these.
+/// - A GPU reads digits of 11 bits for up to 4 places, and of 8 bits for more. Where a wanted item
+///   is a zero or a NaN, the digits of positions follow, since of equal items the first comes first.
+///
+/// Memory: on the CPU a rank and a position for each item that is copied, twice; on a GPU 64 KiB;
+/// that of a sort where items are sorted.
 ///
 /// # Errors
 ///
@@ -153,14 +162,12 @@ fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
         let values = values.into_vec()?;
         return Ok(places.iter().map(|&place| values[place]).collect());
     }
-    if device.is_cpu() && len > SHORT {
+    if len > SHORT && (device.is_cpu() || (len as u64) < COUNTED) {
         let mut wanted = places.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
         if wanted.len() <= MANY {
-            let (arguments, map) = (input.arguments(), K::key_map(order));
-            // SAFETY: the source is in host memory; the last place is below `len`.
-            let found = unsafe { digits::select::<K, F>(&arguments, len, map, &wanted) }?;
+            let found = select(&input, order, &wanted)?;
             let at = |place: &usize| found[wanted.binary_search(place).expect("it is wanted")];
             return Ok(places.iter().map(at).collect());
         }
@@ -176,9 +183,28 @@ fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
     places.iter().map(at).collect()
 }
 
+/// The items at up to [`MANY`] places, which rise, by the digits of ranks.
+fn select<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
+    input: &Bound<'_, F>,
+    order: Order,
+    wanted: &[usize],
+) -> Result<Vec<K>> {
+    let (arguments, len) = (input.arguments(), input.len());
+    match &input.device().backend {
+        // SAFETY: the source is in host memory; the last place is below `len`.
+        Backend::Cpu => unsafe {
+            digits::select::<K, F>(&arguments, len, K::key_map(order), wanted)
+        },
+        #[cfg(feature = "cuda")]
+        // SAFETY: the source is on this GPU; the last place is below `len`, and there are no more
+        // than `MANY`.
+        Backend::Cuda(gpu) => unsafe { cuda::select::<F>(gpu, arguments, len, order, wanted) },
+    }
+}
+
 /// Up to so many items are sorted by one block of a GPU, and kept in a core's own cache.
 const FEW: usize = 1024;
 /// Up to so many items are sorted sooner than their digits are counted.
 const SHORT: usize = 8192;
-/// Tables for more places leave a core's own cache.
-const MANY: usize = 32;
+/// Blocks of a GPU count digits in 32 bits, and there are 32 of them at least.
+const COUNTED: u64 = 1 << 36;
