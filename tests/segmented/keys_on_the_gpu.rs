@@ -2,10 +2,14 @@
 
 use super::cases::{Case, Form, cases, long_cases};
 use crate::support::data::{assert_same, sample};
-use crate::support::{gpu, stream};
-use warpfold::cuda::{Expand, ReduceByKey, RunOutputs, ScanByKey, Workspace};
+use crate::support::{captured, gpu, stream};
+use warpfold::cuda::{Expand, ReduceByKey, RunOutputs, ScanByKey, Workspace, starts_up_to};
 use warpfold::ops::Add;
-use warpfold::{Offsets, decode, offsets_from_ids, reduce_by_key, runs, scan_by_key, segment_ids};
+use warpfold::source::Slice;
+use warpfold::{
+    CountedStartsOf, Offsets, Prefixes, decode, offsets_from_ids, reduce_by_key, runs, scan_by_key,
+    segment_ids,
+};
 
 fn all_cases() -> Vec<Case> {
     let mut all = cases(1024);
@@ -159,5 +163,71 @@ fn expansion_has_the_items_of_the_cpu() {
             .enqueue(&stream, &x, segments, -7.5, &mut out)
             .unwrap();
         assert_same(&stream.clone_dtoh(&out).unwrap(), &all, case.name);
+    }
+}
+
+/// A graph of calls by key and of an expansion runs again over keys and values that are new, with
+/// runs of other lengths: nothing of the first ones was captured.
+#[test]
+fn graphs_capture_calls_by_key() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let len = 70_001;
+    let reduce = ReduceByKey::<u32, f32, Add>::load(&context).unwrap();
+    let scan = ScanByKey::<u32, f32, Add>::load(&context).unwrap();
+    let expand = Expand::<f32, Slice<f32>, CountedStartsOf<u64>>::load(&context).unwrap();
+    let bytes = reduce.workspace_bytes(len).max(scan.workspace_bytes(len));
+    let mut workspace = Workspace::new(&stream, bytes).unwrap();
+    let mut keys = stream.alloc_zeros::<u32>(len).unwrap();
+    let mut values = stream.alloc_zeros::<f32>(len).unwrap();
+    let mut firsts = stream.alloc_zeros::<u32>(len).unwrap();
+    let [mut starts, mut lengths, mut again] =
+        [(); 3].map(|()| stream.alloc_zeros::<u64>(len).unwrap());
+    let [mut folds, mut scans, mut of_runs] =
+        [(); 3].map(|()| stream.alloc_zeros::<f32>(len).unwrap());
+    let [mut count, mut number] = [(); 2].map(|()| stream.alloc_zeros::<u64>(1).unwrap());
+    let graph = captured(&stream, || {
+        let outputs = RunOutputs {
+            keys: &mut firsts,
+            starts: &mut starts,
+            lengths: &mut lengths,
+            folds: &mut folds,
+        };
+        reduce.enqueue(&stream, &keys, &values, outputs, &mut count, &mut workspace)?;
+        // Each item gets the fold of its run.
+        let segments = starts_up_to(&starts, &count);
+        expand.enqueue(&stream, &folds, segments, 0.0, &mut of_runs)?;
+        let (form, found) = (Prefixes::inclusive(), (&mut again, &mut number));
+        scan.enqueue(
+            &stream,
+            form,
+            &keys,
+            &values,
+            &mut scans,
+            found,
+            &mut workspace,
+        )
+    });
+    for (round, run) in [1, 9, 3000, len].into_iter().enumerate() {
+        let new_keys: Vec<_> = (0..len).map(|i| (i / run) as u32 % 5).collect();
+        let new_values = sample::<f32>(len, round as u64);
+        stream.memcpy_htod(&new_keys, &mut keys).unwrap();
+        stream.memcpy_htod(&new_values, &mut values).unwrap();
+        graph.launch().unwrap();
+        let what = format!("runs of {run}");
+        let (k, v) = (&new_keys, &new_values);
+        let expected = reduce_by_key::<u32, f32, Add>(k, v).unwrap();
+        let runs = expected.0.len();
+        assert_eq!(stream.clone_dtoh(&count).unwrap(), [runs as u64], "{what}");
+        assert_eq!(stream.clone_dtoh(&number).unwrap(), [runs as u64], "{what}");
+        assert_eq!(stream.clone_dtoh(&firsts).unwrap()[..runs], expected.0);
+        let got = stream.clone_dtoh(&folds).unwrap();
+        assert_same(&got[..runs], &expected.1, &what);
+        let counts: Vec<u64> = stream.clone_dtoh(&lengths).unwrap()[..runs].to_vec();
+        let spread = decode(&expected.1, &counts).unwrap();
+        assert_same(&stream.clone_dtoh(&of_runs).unwrap(), &spread, &what);
+        let scanned = scan_by_key::<u32, f32, Add>(Prefixes::inclusive(), k, v).unwrap();
+        assert_same(&stream.clone_dtoh(&scans).unwrap(), &scanned, &what);
     }
 }
