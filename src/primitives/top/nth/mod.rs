@@ -52,14 +52,14 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise all
-/// items are read once for each digit of their ranks. So a place takes O(n), whatever the items are.
-/// More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items.
+/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise
+/// each digit of the ranks takes one reading of all items. So a place takes O(n), whatever they
+/// are. More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items.
 ///
 /// - The CPU reads digits of 12 bits, until no more than an eighth of the items can be wanted.
 ///   Another reading copies these.
 /// - A GPU reads digits of 11 bits for up to 4 places, and of 8 bits for more. Where a wanted item
-///   is a zero or a NaN, the digits of positions follow, since of equal items the first comes first.
+///   is a zero or a NaN, digits of positions follow: of equal items the first comes first.
 ///
 /// Memory: on the CPU a rank and a position for each item that is copied, twice; on a GPU 64 KiB;
 /// that of a sort where items are sorted.
