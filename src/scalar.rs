@@ -83,29 +83,23 @@ macro_rules! floats {
             const LEAST: Self = <$float>::NEG_INFINITY;
             const GREATEST: Self = <$float>::INFINITY;
 
-            // As in `kernels/machine/rust.cuh`. Equal numbers differ at most in the sign of zero,
-            // which `or` settles. If two do not compare, one is a NaN, and stays one.
+            // The bits of what `kernels/machine/rust.cuh` gives. Of numbers that differ, both choices
+            // below are the same one. Equal numbers differ at most in the sign of zero; if two do
+            // not compare, one is a NaN, and `or` leaves it one. No choice depends on another, so
+            // compilers make two instructions of them.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
-                if self < other {
-                    self
-                } else if other < self {
-                    other
-                } else {
-                    <$float>::from_bits(self.to_bits() | other.to_bits())
-                }
+                let first = if self < other { self } else { other };
+                let second = if other < self { other } else { self };
+                <$float>::from_bits(first.to_bits() | second.to_bits())
             }
 
             #[inline(always)]
             fn __maximum(self, other: Self) -> Self {
-                let inverted = |x: Self| (-x).to_bits();
-                if other < self {
-                    self
-                } else if self < other {
-                    other
-                } else {
-                    -<$float>::from_bits(inverted(self) | inverted(other))
-                }
+                let first = if other < self { self } else { other }.to_bits();
+                let second = if self < other { other } else { self }.to_bits();
+                let sign = (-0.0 as $float).to_bits();
+                <$float>::from_bits((first | second) ^ ((first ^ second) & sign))
             }
         }
     )*};

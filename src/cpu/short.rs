@@ -5,6 +5,7 @@
 
 use super::PrefixKind;
 use super::counter::{Counter, blocks};
+use super::tree::{fold_in_lanes, is_number};
 use crate::{Element, Monoid};
 use bytemuck::Zeroable;
 
@@ -26,6 +27,10 @@ pub(crate) fn fold<T: Element, Op: Monoid<T>>(
     input: &[T],
 ) -> Option<T::Accumulator> {
     debug_assert!(Op::EXACT);
+    if is_number::<T::Accumulator>() && Op::COMMUTATIVE && input.len() >= LANES {
+        let sum = fold_in_lanes::<T, 16>(input, Op::combine);
+        return append::<T, Op>(init, sum);
+    }
     let (init, rest) = match (init, input) {
         (Some(init), _) => (init, input),
         (None, [first, rest @ ..]) => (first.widen(), rest),
@@ -36,6 +41,9 @@ pub(crate) fn fold<T: Element, Op: Monoid<T>>(
             .fold(init, |fold, x| Op::combine(fold, x.widen())),
     )
 }
+
+/// From so many elements on several sums go on at once. Each waits for the one before it.
+const LANES: usize = 32;
 
 /// Calls a function for a block of `2^level` elements, with their number as a constant.
 macro_rules! of_size {
@@ -62,19 +70,32 @@ pub(crate) fn append<T: Element, Op: Monoid<T>>(
     })
 }
 
-/// The sums of the aligned blocks of all of `input`, in their order. Those of more than 16 elements
-/// are halved again and again.
+/// `init` and the sums of the aligned blocks of all of `input`, combined in their order. Blocks of
+/// more than 16 elements are halved again and again.
 #[inline(always)]
-pub(crate) fn block_sums<T: Element, Op: Monoid<T>>(
+pub(crate) fn fold_blocks<T: Element, Op: Monoid<T>>(
+    init: Option<T::Accumulator>,
     input: &[T],
-) -> impl Iterator<Item = T::Accumulator> {
-    let mut rest = input;
-    std::iter::from_fn(move || {
-        let level = rest.len().checked_ilog2()?;
-        let (block, others) = rest.split_at(1 << level);
+) -> Option<T::Accumulator> {
+    let (mut prefix, mut rest) = (init, input);
+    while rest.len() >= LEAF {
+        let (block, others) = rest.split_at(1 << rest.len().ilog2());
+        prefix = append::<T, Op>(prefix, block_sum::<T, Op>(block));
         rest = others;
-        Some(block_sum::<T, Op>(block))
-    })
+    }
+    macro_rules! fold_few {
+        ($($len:literal)*) => {$(
+            if let Some((block, others)) = rest.split_first_chunk::<$len>() {
+                prefix = append::<T, Op>(prefix, sum::<T, Op, $len>(block));
+                rest = others;
+            }
+        )*};
+    }
+    fold_few!(8 4 2);
+    match rest {
+        [last] => append::<T, Op>(prefix, last.widen()),
+        _ => prefix,
+    }
 }
 
 fn block_sum<T: Element, Op: Monoid<T>>(block: &[T]) -> T::Accumulator {

@@ -275,7 +275,7 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
 
 /// Whether an accumulator is a number. Structs of several would be stored and loaded for each
 /// element of a sum in lanes.
-const fn is_number<A>() -> bool {
+pub(crate) const fn is_number<A>() -> bool {
     size_of::<A>() == align_of::<A>()
 }
 
@@ -295,7 +295,7 @@ fn fold_exactly<T: Element>(
 
 /// The same: every `LANES`th element goes to one of as many sums, which stay in registers.
 #[inline(always)]
-fn fold_in_lanes<T: Element, const LANES: usize>(
+pub(crate) fn fold_in_lanes<T: Element, const LANES: usize>(
     input: &[T],
     combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy,
 ) -> T::Accumulator {

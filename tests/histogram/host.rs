@@ -462,6 +462,33 @@ fn threads_share_the_bins_of_weighted_items() {
     // The most bins by which weights are sorted, and more.
     check::<f32>(150_000, 2048);
     check::<f32>(150_000, 2049);
+    // Groups that are added up round by round, and groups that are done after one.
+    check::<f32>(400_001, 3000);
+    check::<f64>(300_000, 9000);
+    check::<f64>(300_000, 40_000);
+}
+
+/// Items of one channel, in rounds: weights of few bins are sorted in quarters.
+#[test]
+fn weights_of_many_items_are_added_up_in_their_order() {
+    let mut random = Random::new(11);
+    let len = 600_003;
+    let items: Vec<u32> = (0..len).map(|_| (random.next() >> 33) as u32).collect();
+    let weights = sample::<f64>(len, 5);
+    for bins in [1, 2, 10, 63, 64, 1000, 5000, 70_000] {
+        let items: Vec<u32> = items.iter().map(|item| item % (bins + bins / 8)).collect();
+        let mut of_bins = vec![Vec::new(); bins as usize];
+        for (&item, &weight) in items.iter().zip(&weights) {
+            if item < bins {
+                of_bins[item as usize].push(weight);
+            }
+        }
+        let expected = of_bins.iter().map(|of| reduce::<f64, Add>(of).unwrap());
+        let expected: Vec<f64> = expected.collect();
+        let sums =
+            histogram_weighted(&items, &weights, &Bins::values(bins as usize).unwrap()).unwrap();
+        assert_same(&sums, &expected, &format!("{bins} bins"));
+    }
 }
 
 #[test]

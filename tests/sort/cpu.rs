@@ -89,11 +89,36 @@ fn slices_of_many_buckets_are_sorted_wherever_they_start() {
         let sorted = by_places(keys, &places);
         sort_in_place(&mut data[number..], order.0).unwrap();
         assert_bits(&data[number..], &sorted, &what);
+        data.fill(0.5);
+        sort_into(keys, order.0, &mut data[number..]).unwrap();
+        assert_bits(&data[number..], &sorted, &what);
         // Pairs of six bytes fill no line.
         let values: Vec<u16> = (0..len).map(|i| i as u16).collect();
         let (given, moved) = sort_pairs(keys, &values, order.0).unwrap();
         assert_bits(&given, &sorted, &what);
         assert_eq!(moved, by_places(&values, &places), "{what}");
+    }
+}
+
+/// Nearly all keys agree in their highest bits: so they are a bucket that fits no cache.
+#[test]
+fn a_bucket_of_nearly_all_keys_is_sorted() {
+    let len = 700_003_u32;
+    let keys: Vec<u32> = (0..len)
+        .map(|i| match i % 1000 {
+            0 => i.wrapping_mul(2_654_435_761),
+            _ => i.wrapping_mul(2_654_435_761) >> 8,
+        })
+        .collect();
+    for order in [ORDERS[0], ORDERS[1]] {
+        let sorted = by_places(&keys, &oracle(order, &keys));
+        assert_eq!(sort(&keys, order.0).unwrap(), sorted);
+        let mut output = vec![0; keys.len()];
+        sort_into(&keys, order.0, &mut output).unwrap();
+        assert_eq!(output, sorted);
+        output.copy_from_slice(&keys);
+        sort_in_place(&mut output, order.0).unwrap();
+        assert_eq!(output, sorted);
     }
 }
 
@@ -109,6 +134,9 @@ fn equals_of_falling_keys_stay_in_their_order() {
             assert_eq!(sorted, by_places(&keys, &places), "{len}");
             assert_eq!(moved, by_places(&values, &places), "{len}");
             assert_eq!(argsort(&keys, order.0).unwrap(), places, "{len}");
+            let mut output = vec![0; keys.len()];
+            sort_into(&keys, order.0, &mut output).unwrap();
+            assert_eq!(output, sorted, "{len}");
         }
     }
 }

@@ -209,10 +209,7 @@ impl<T: Element> Worker<T> {
             [] => return self.empty,
             _ if Op::EXACT => short::fold::<T, Op>(self.init, segment),
             [one] => short::append::<T, Op>(self.init, one.widen()),
-            _ if segment.len() <= MOST_BY_HALVES => {
-                let sums = short::block_sums::<T, Op>(segment);
-                sums.fold(self.init, short::append::<T, Op>)
-            }
+            _ if segment.len() <= MOST_BY_HALVES => short::fold_blocks::<T, Op>(self.init, segment),
             _ => self.fold_by_levels::<Op>(segment),
         };
         prefix.map_or(self.empty, T::narrow)

@@ -1,7 +1,7 @@
 //! Sorting on the CPU: what is sorted, and what moves along.
 
 use super::order::{Bits, KeyMap, Order, Sortable};
-use super::radix::{Pair, PlaceOf, sort_records};
+use super::radix::{Pair, PlaceOf, sort_records, sort_records_into};
 use crate::cpu::memory::reserve;
 use crate::cpu::threads::for_each_of;
 use crate::{Element, Result};
@@ -16,6 +16,18 @@ const PIECE: usize = 1 << 15;
 /// Sorts `data`. Memory: as much again.
 pub(crate) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<()> {
     sort_records(bytemuck::cast_slice_mut::<K, K::Like>(data), map)
+}
+
+/// Writes the sorted `keys` to `output`, of the same length, and all of it. Memory: a cache's for
+/// each thread, and what buckets take that fit no cache.
+pub(crate) fn sort_into<K: Sortable>(
+    keys: &[K],
+    map: KeyMap<K::Bits>,
+    output: &mut [MaybeUninit<K>],
+) -> Result<()> {
+    // SAFETY: `K::Like` has the size of `K`, and any bits of the one are a value of the other.
+    let output = unsafe { &mut *(&raw mut *output as *mut [MaybeUninit<K::Like>]) };
+    sort_records_into(bytemuck::cast_slice::<K, K::Like>(keys), output, map)
 }
 
 /// Sorts `keys`, and moves `values` along.

@@ -14,10 +14,11 @@ pub use by_key::{
 pub use order::{Bits, KeyMap, Kind};
 pub use order::{Order, Sortable};
 
-use super::collect::{collect_on, lying};
+use super::collect::{collect_on, collected, lying};
 use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Result};
+use std::mem::MaybeUninit;
 
 /// The items of a source, sorted. Equal items stay in the order of the source.
 ///
@@ -33,8 +34,9 @@ use crate::{Buffer, Device, Element, Error, Result};
 ///
 /// Complexity: O(n) work for each byte of a key, and less where bytes do not vary. On the CPU it is
 /// a radix sort: items move to buckets by their highest bits that vary, in parallel; buckets that
-/// fit a cache are sorted from the lowest digit on. Memory: the result, as much again, and 1 MiB a
-/// thread.
+/// fit a cache are sorted from the lowest digit on. Memory: the result and 1 MiB a thread; as much
+/// again as keys that agree in their highest bits take, where they fit no cache; and as much again
+/// as all if the source is no slice.
 ///
 /// # Errors
 ///
@@ -42,8 +44,43 @@ use crate::{Buffer, Device, Element, Error, Result};
 /// lengths. If `WARPFOLD_DEVICE` is set, also those of [`Device::for_host_data`], and if it names a
 /// GPU, those of [`Device::upload`], [`Device::sort`] and [`Buffer::to_vec`].
 pub fn sort<K: Sortable>(input: impl Source<Item = K>, order: Order) -> Result<Vec<K>> {
-    let items = collect_on::<Host, K, _>(&Device::for_host_data()?, input)?;
-    items.sorted(order)?.into_vec()
+    sort_on::<Host, K, _>(&Device::for_host_data()?, input, order)?.into_vec()
+}
+
+/// The sorted items of a source in a new buffer.
+fn sort_on<P: OnDevice, K: Sortable, S: Source<P, Item = K>>(
+    device: &Device,
+    input: S,
+    order: Order,
+) -> Result<Buffer<K>> {
+    let call = Call::<P>::on(device);
+    let input = call.bind(&input)?;
+    if !device.is_cpu() {
+        return collected(input)?.sorted(order);
+    }
+    let mut output = Buffer::<K>::reserve(device, input.len())?;
+    let address = output.address_mut() as *mut MaybeUninit<K>;
+    // SAFETY: the buffer has room for so many items.
+    let room = unsafe { std::slice::from_raw_parts_mut(address, input.len()) };
+    if !sort_lying(&input, order, room)? {
+        drop(output);
+        return collected(input)?.sorted(order);
+    }
+    // SAFETY: all of them were written.
+    unsafe { output.set_len(input.len()) };
+    Ok(output)
+}
+
+/// Sorts items into room for as many, on the CPU, if they lie side by side.
+fn sort_lying<K: Sortable, F: Form<Item = K>>(
+    input: &Bound<'_, F>,
+    order: Order,
+    output: &mut [MaybeUninit<K>],
+) -> Result<bool> {
+    input.with_items(|items| match items.slice(0..items.len()) {
+        Some(keys) => cpu::sort_into(keys, K::key_map(order), output).map(|()| true),
+        None => Ok(false),
+    })
 }
 
 /// Writes the sorted items of a source over `output`, which must have their number. Otherwise as
@@ -58,12 +95,30 @@ pub fn sort_into<K: Sortable>(
     output: &mut [K],
 ) -> Result<()> {
     Error::check_length(input.items()?, output.len())?;
-    if Device::for_host_data()?.is_cpu() {
-        crate::collect_into(input, output)?;
-        return cpu::sort(output, K::key_map(order));
+    let device = Device::for_host_data()?;
+    if !device.is_cpu() {
+        output.copy_from_slice(&sort(input, order)?);
+        return Ok(());
     }
-    output.copy_from_slice(&sort(input, order)?);
-    Ok(())
+    sort_onto::<Host, K, _>(&device, input, order, output)
+}
+
+/// Writes the sorted items of a source over `output`, on the CPU.
+fn sort_onto<P: OnDevice, K: Sortable, S: Source<P, Item = K>>(
+    device: &Device,
+    input: S,
+    order: Order,
+    output: &mut [K],
+) -> Result<()> {
+    let call = Call::<P>::on(device);
+    let bound = call.bind(&input)?;
+    // SAFETY: a `MaybeUninit<K>` has the layout of a `K`, and nothing but items is written.
+    let room = unsafe { &mut *(&raw mut *output as *mut [MaybeUninit<K>]) };
+    if sort_lying(&bound, order, room)? {
+        return Ok(());
+    }
+    bound.with_items(|items| items.write(0, room));
+    cpu::sort(output, K::key_map(order))
 }
 
 /// Sorts `data`. Equal elements stay in their order. Otherwise as [`sort`](sort()).
@@ -243,7 +298,7 @@ impl Device {
         input: impl Source<Device, Item = K>,
         order: Order,
     ) -> Result<Buffer<K>> {
-        self.collect(input)?.sorted(order)
+        sort_on::<Device, K, _>(self, input, order)
     }
 
     /// Writes the sorted items of a source over `output`, which must have their number.
@@ -257,8 +312,13 @@ impl Device {
         order: Order,
         output: &mut Buffer<K>,
     ) -> Result<()> {
-        self.collect_into(input, output)?;
-        self.sort_in_place(output, order)
+        if !self.is_cpu() {
+            self.collect_into(input, output)?;
+            return self.sort_in_place(output, order);
+        }
+        self.check_owns(output)?;
+        Error::check_length(input.items()?, output.len())?;
+        sort_onto::<Device, K, _>(self, input, order, output.as_host_mut())
     }
 
     /// Sorts `data`.

@@ -202,6 +202,9 @@ pub trait Bits: PrimInt + Sortable<Bits = Self> + std::fmt::Debug {
     fn of_wide(wide: u128) -> Self;
 
     fn wide(self) -> u128;
+
+    /// All ones, or 0.
+    fn ones_if(is: bool) -> Self;
 }
 
 macro_rules! bits {
@@ -222,6 +225,11 @@ macro_rules! bits {
             #[inline(always)]
             fn wide(self) -> u128 {
                 self as u128
+            }
+
+            #[inline(always)]
+            fn ones_if(is: bool) -> Self {
+                <$bits>::from(is).wrapping_neg()
             }
         }
     )*};
@@ -326,17 +334,15 @@ impl<B: Bits> KeyMap<B> {
         }
     }
 
+    /// Without a branch: each choice is a mask, so that compilers make vector instructions of it.
     #[inline(always)]
     fn rank_of_float(&self, bits: B) -> B {
         let sign = !(B::max_value() >> 1);
-        let bits = if bits == self.zero { B::zero() } else { bits };
+        let bits = bits & !B::ones_if(bits == self.zero);
         // Of a negative number all bits are turned, of others the sign.
         let rank = bits ^ (bits.signed_shr(B::BITS - 1) | sign) ^ self.flip;
-        if bits & !sign > self.infinity {
-            self.nan
-        } else {
-            rank
-        }
+        let is_nan = B::ones_if(bits & !sign > self.infinity);
+        (self.nan & is_nan) | (rank & !is_nan)
     }
 }
 

@@ -16,7 +16,7 @@ use super::order::{Bits, KeyMap, Sortable};
 use crate::Result;
 use crate::cpu::memory::reserve;
 use crate::cpu::stream::{self, Line};
-use crate::cpu::threads::{for_each_of, map};
+use crate::cpu::threads::{for_each_of, for_each_of_with, map};
 use crate::cpu::with_simd;
 use num_traits::PrimInt;
 use std::mem::MaybeUninit;
@@ -133,8 +133,21 @@ pub(super) fn sort_records<R: Record>(
     // records.
     let data = unsafe { &mut *(&raw mut *data as *mut [MaybeUninit<R>]) };
     // SAFETY: all of `data` is there.
-    unsafe { sorter.sort(data, room, false) };
+    unsafe { sorter.sort(data, room, false, &mut Vec::new()) };
     Ok(())
+}
+
+/// Writes the records of `source` over `target`, of the same length, in their order. Buckets are
+/// moved straight there and sorted in place, so only those that fit no cache take more memory.
+pub(super) fn sort_records_into<R: Record>(
+    source: &[R],
+    target: &mut [MaybeUninit<R>],
+    map: KeyMap<<R::Key as Sortable>::Bits>,
+) -> Result<()> {
+    assert_eq!(source.len(), target.len());
+    let sorter = Sorter::<R> { map };
+    // SAFETY: all of `source` is there.
+    unsafe { sorter.sort_into(source, target) }
 }
 
 /// Some neighbouring bits of a rank.
@@ -162,6 +175,13 @@ struct Survey<B> {
     rises: bool,
     /// Whether no rank is greater than the one before it.
     falls: bool,
+}
+
+impl<B: PrimInt> Survey<B> {
+    /// The bits that some ranks have, and others have not.
+    fn varying(&self) -> B {
+        self.any ^ self.all
+    }
 }
 
 type BitsOf<R> = <<R as Record>::Key as Sortable>::Bits;
@@ -219,8 +239,16 @@ impl<R: Record> Sorter<R> {
     ///
     /// # Safety
     ///
-    /// All of `from` is there. Both have one length.
-    unsafe fn sort(&self, from: &mut [MaybeUninit<R>], to: &mut [MaybeUninit<R>], moves: bool) {
+    /// All of `from` is there. Both have one length; `to` may be empty if a leaf is sorted in place.
+    //
+    // A thread's leaves share `spare`: new memory is cleared page by page.
+    unsafe fn sort(
+        &self,
+        from: &mut [MaybeUninit<R>],
+        to: &mut [MaybeUninit<R>],
+        moves: bool,
+        spare: &mut Vec<R>,
+    ) {
         let len = from.len();
         if len <= FEW {
             // SAFETY: all of `from` is there.
@@ -232,7 +260,7 @@ impl<R: Record> Sorter<R> {
         }
         // SAFETY: all of `from` is there.
         let survey = self.survey(unsafe { records(from) });
-        let varying = survey.any ^ survey.all;
+        let varying = survey.varying();
         if survey.rises || survey.falls {
             if !survey.rises {
                 // SAFETY: all of `from` is there.
@@ -246,7 +274,7 @@ impl<R: Record> Sorter<R> {
         // SAFETY: the caller's.
         unsafe {
             if len <= Self::LEAF {
-                self.sort_leaf(from, to, moves, varying);
+                self.sort_leaf(from, to, moves, varying, spare);
             } else {
                 self.sort_buckets(from, to, moves, varying);
             }
@@ -318,12 +346,15 @@ impl<R: Record> Sorter<R> {
     /// # Safety
     ///
     /// As for [`sort`](Sorter::sort). Some bits are `varying`, and no others vary.
+    //
+    // Only where records move is `to` written.
     unsafe fn sort_leaf(
         &self,
         from: &mut [MaybeUninit<R>],
         to: &mut [MaybeUninit<R>],
         moves: bool,
         varying: BitsOf<R>,
+        spare: &mut Vec<R>,
     ) {
         const { assert!(LEAF_BYTES.ilog2() + SPARE_BITS <= LEAF_PASSES as u32 * LEAF_BITS) };
         let len = from.len();
@@ -352,9 +383,10 @@ impl<R: Record> Sorter<R> {
                 end += std::mem::replace(count, end);
             }
         }
-        let mut room = Vec::<R>::with_capacity(len);
+        spare.clear();
+        spare.reserve(len);
         let (origin, other) = (from.as_mut_ptr(), to.as_mut_ptr());
-        let spare = room.spare_capacity_mut().as_mut_ptr();
+        let spare = spare.spare_capacity_mut().as_mut_ptr();
         let goal = if moves { other } else { origin };
         // These two are in the cache; what lies in `to` is not.
         let targets = [spare, origin, spare];
@@ -454,7 +486,14 @@ impl<R: Record> Sorter<R> {
         let behind = all[place..].iter().take_while(equal).count();
         let run = place - before..place + behind;
         // SAFETY: as above.
-        unsafe { self.sort(&mut data[run.clone()], &mut room[run.clone()], false) };
+        unsafe {
+            self.sort(
+                &mut data[run.clone()],
+                &mut room[run.clone()],
+                false,
+                &mut Vec::new(),
+            )
+        };
         run.end
     }
 
@@ -480,6 +519,63 @@ impl<R: Record> Sorter<R> {
         found
     }
 
+    /// Sorts records into another array.
+    ///
+    /// # Safety
+    ///
+    /// Both have one length.
+    unsafe fn sort_into(&self, source: &[R], to: &mut [MaybeUninit<R>]) -> Result<()> {
+        let copied = |to: &mut [MaybeUninit<R>]| {
+            // SAFETY: a `MaybeUninit<R>` has the layout of an `R`.
+            copy(
+                unsafe { &*(&raw const *source as *const [MaybeUninit<R>]) },
+                to,
+            );
+        };
+        if source.len() <= Self::LEAF {
+            copied(to);
+            // SAFETY: all was copied, and a leaf takes no room.
+            unsafe { self.sort(to, &mut [], false, &mut Vec::new()) };
+            return Ok(());
+        }
+        let survey = self.survey(source);
+        if survey.rises || survey.falls {
+            copied(to);
+            if !survey.rises {
+                // SAFETY: all was copied.
+                self.turn(unsafe { records_mut(to) });
+            }
+            return Ok(());
+        }
+        // SAFETY: the caller's; the survey tells which bits vary.
+        let (ends, are_sorted) = unsafe { self.move_to_buckets(source, to, survey.varying()) };
+        if are_sorted {
+            return Ok(());
+        }
+        let (mut leaves, mut large, mut rest, mut start) = (Vec::new(), Vec::new(), to, 0);
+        for end in ends {
+            let (part, behind) = rest.split_at_mut(end - start);
+            match part.len() <= Self::LEAF {
+                true => leaves.push(part),
+                false => large.push(part),
+            }
+            (rest, start) = (behind, end);
+        }
+        for part in large {
+            let mut room = reserve::<R>(part.len())?;
+            let room = &mut room.spare_capacity_mut()[..part.len()];
+            // SAFETY: all of the part was written.
+            unsafe { self.sort(part, room, false, &mut Vec::new()) };
+        }
+        leaves.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        let leaf = |spare: &mut Vec<R>, part: &mut [MaybeUninit<R>]| {
+            // SAFETY: all of the part was written, and a leaf in place takes no room.
+            unsafe { self.sort(part, &mut [], false, spare) };
+        };
+        for_each_of_with(&mut leaves.into_iter(), &Vec::new, &leaf);
+        Ok(())
+    }
+
     /// Moves records to buckets, and sorts these. In parallel.
     ///
     /// # Safety
@@ -492,11 +588,47 @@ impl<R: Record> Sorter<R> {
         moves: bool,
         varying: BitsOf<R>,
     ) {
+        // SAFETY: the caller's.
+        let (ends, are_sorted) = unsafe { self.move_to_buckets(records(from), to, varying) };
+        if are_sorted {
+            if !moves {
+                copy(to, from);
+            }
+            return;
+        }
+        let (mut parts, mut rest, mut start) = (Vec::new(), (to, from), 0);
+        for end in ends {
+            let (front, back) = rest.0.split_at_mut(end - start);
+            let (other_front, other_back) = rest.1.split_at_mut(end - start);
+            parts.push((front, other_front));
+            rest = (back, other_back);
+            start = end;
+        }
+        // The longest parts first: no thread begins one when the others are done.
+        parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.len()));
+        type Part<'r, R> = (&'r mut [MaybeUninit<R>], &'r mut [MaybeUninit<R>]);
+        let sort = |spare: &mut Vec<R>, (part, other): Part<'_, R>| {
+            // SAFETY: all of the part was written.
+            unsafe { self.sort(part, other, !moves, spare) };
+        };
+        for_each_of_with(&mut parts.into_iter(), &Vec::new, &sort);
+    }
+
+    /// Moves records to buckets, in parallel: where these end, and whether no bits are left to sort
+    /// by.
+    ///
+    /// # Safety
+    ///
+    /// Both have one length. Some bits are `varying`, and no others vary.
+    unsafe fn move_to_buckets(
+        &self,
+        source: &[R],
+        to: &mut [MaybeUninit<R>],
+        varying: BitsOf<R>,
+    ) -> (Vec<usize>, bool) {
         let top = BitsOf::<R>::BITS - varying.leading_zeros();
         let shift = top.saturating_sub(DIGIT_BITS).max(varying.trailing_zeros());
         let digit = Digit::new(shift, top - shift);
-        // SAFETY: the caller's.
-        let source = unsafe { records(from) };
         let chunks = (CHUNKS_PER_THREAD * rayon::current_num_threads())
             .min(source.len().div_ceil(Self::LEAF))
             .max(source.len().div_ceil(1 << 31));
@@ -505,7 +637,7 @@ impl<R: Record> Sorter<R> {
             let end = ((number + 1) * chunk).min(source.len());
             let mut counts = vec![0_u32; DIGITS];
             self.for_each_digit(&source[number * chunk..end], digit, |_, digit| {
-                counts[digit] += 1;
+                counts[digit & (DIGITS - 1)] += 1;
             });
             counts
         });
@@ -519,27 +651,8 @@ impl<R: Record> Sorter<R> {
             // SAFETY: each chunk has places of its own for each bucket, as many as it counted.
             unsafe { self.scatter(records, digit, &buckets, starts, target.0) };
         });
-        if shift == varying.trailing_zeros() && buckets.are_digits {
-            // No bits are left.
-            if !moves {
-                copy(to, from);
-            }
-            return;
-        }
-        let (mut parts, mut rest, mut start) = (Vec::new(), (to, from), 0);
-        for &end in &buckets.ends {
-            let (front, back) = rest.0.split_at_mut(end - start);
-            let (other_front, other_back) = rest.1.split_at_mut(end - start);
-            parts.push((front, other_front));
-            rest = (back, other_back);
-            start = end;
-        }
-        // The longest parts first: no thread begins one when the others are done.
-        parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.len()));
-        for_each_of(&mut parts.into_iter(), &|(part, other)| {
-            // SAFETY: all of the part was written.
-            unsafe { self.sort(part, other, !moves) };
-        });
+        let are_sorted = shift == varying.trailing_zeros() && buckets.are_digits;
+        (buckets.ends, are_sorted)
     }
 
     /// Moves records to where those of their buckets lie, from `starts` on.

@@ -3,7 +3,7 @@
 use super::{Candidate, Choice};
 use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
-use crate::cpu::threads;
+use crate::cpu::{threads, with_simd};
 use crate::primitives::sort::{Bits, Order, Sortable, cpu::sort_pairs};
 use crate::source::Form;
 use crate::{Error, Result};
@@ -15,6 +15,14 @@ pub(super) type Ranked<B> = (B, u64);
 
 /// The items that a thread takes at a time, at least.
 const PART: usize = 1 << 15;
+
+/// Each part keeps items anew, before it knows which are too late. So parts of a long row are long,
+/// but a thread that begins late leaves some of its share to others.
+const LONG_PART: usize = 1 << 19;
+const PARTS_PER_THREAD: usize = 8;
+
+/// The items that are looked at together.
+const GROUP: usize = 64;
 
 /// The values and places of the first `k` of each row, one row after the other.
 ///
@@ -39,7 +47,34 @@ pub(super) unsafe fn best<I: Candidate, F: Form<Item = I>>(
     };
     let reading = Reading {
         best: &|part: Range<usize>, origin: usize, best: &mut Best<_>| {
-            for item in part.filter_map(|i| ranked(i, origin)) {
+            let groups = part.len() / GROUP;
+            for number in 0..groups {
+                let start = part.start + number * GROUP;
+                let (mut ranks, mut are_late) = ([best.bound; GROUP], [true; GROUP]);
+                let bound = best.bound;
+                with_simd(
+                    #[inline(always)]
+                    || {
+                        for (i, (rank, is_late)) in ranks.iter_mut().zip(&mut are_late).enumerate()
+                        {
+                            if let Some((of_item, _)) = ranked(start + i, origin) {
+                                (*rank, *is_late) = (of_item, of_item > bound);
+                            }
+                        }
+                    },
+                );
+                // Of most groups no item is one of the best.
+                if are_late == [true; GROUP] {
+                    continue;
+                }
+                for (i, rank) in ranks.into_iter().enumerate() {
+                    if !are_late[i] && best.may_have(rank) {
+                        best.push((rank, (start + i - origin) as u64));
+                    }
+                }
+            }
+            let rest = part.start + groups * GROUP..part.end;
+            for item in rest.filter_map(|i| ranked(i, origin)) {
                 if best.may_have(item.0) {
                     best.push(item);
                 }
@@ -98,8 +133,9 @@ fn best_of_row<B: Bits>(
     if k > row.len() / 8 {
         return sorted_row(reading, row, k);
     }
+    let share = row.len() / (PARTS_PER_THREAD * rayon::current_num_threads());
     // A part keeps up to 2k, so it has some times more items.
-    let part = PART.max(8 * k);
+    let part = share.clamp(PART, LONG_PART).max(8 * k);
     let of_part = |number: usize| {
         let start = row.start + number * part;
         let range = start..row.end.min(start + part);

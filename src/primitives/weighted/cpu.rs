@@ -5,6 +5,7 @@ use crate::cpu::block_len;
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
+use crate::cpu::threads::{self, lock};
 use crate::cpu::tree::{Tree, block_sums};
 use crate::ops::Add;
 use crate::primitives::histogram::Counted;
@@ -13,6 +14,7 @@ use crate::primitives::histogram::cpu::{BLOCK, PART, TABLE_BYTES, place};
 use crate::source::Items;
 use crate::{Element, Error, Monoid, Result};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// The sums of all channels' bins.
 pub(super) fn add_up<W: Element, X: Counted>(
@@ -193,11 +195,24 @@ fn append<W: Element>(
     }
 }
 
-/// The weights that are sorted at a time, before they are added up.
+/// The weights that are sorted by group at a time, at least.
 const ROUND: usize = 1 << 18;
 
-/// Each thread adds up bins of its own, in the order of the items. Blocks of items are sorted by
-/// thread first.
+/// As many weights for each bin. So what a round reads of each group is worth it.
+const ROUND_OF_BIN: usize = 8;
+
+/// The bytes of a group's rooms, which stay in a core's cache.
+const GROUP_BYTES: usize = 128 << 10;
+
+/// Where there are enough bins, each thread gets so many groups: some have more weights than others.
+const GROUPS_PER_THREAD: usize = 4;
+
+/// The weights of a block for each group, at least, and the most of a block.
+const BLOCK_OF_GROUP: usize = 16;
+const MOST_OF_BLOCK: usize = 1 << 15;
+
+/// Neighbouring bins are a group. Blocks of items are sorted by group, in parallel. Then each group
+/// is added up by one thread, in the order of the items and in its cache.
 fn add_up_bins<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
@@ -207,77 +222,163 @@ fn add_up_bins<W: Element, X: Counted>(
 where
     Add: Monoid<W>,
 {
-    let threads = match items.len() {
-        0..PART => 1,
-        _ => rayon::current_num_threads(),
+    let is_short = items.len() < PART;
+    let wanted = match is_short {
+        true => 1,
+        false => GROUPS_PER_THREAD * rayon::current_num_threads(),
     };
-    // A thread's share of the bins.
-    let share = all.div_ceil(threads).next_power_of_two();
-    let log_share = share.ilog2();
-    // What has no bin is behind the others, and may be a share of its own.
-    let shares = (all >> log_share) + 1;
-    let mut counters = Vec::new();
-    for first in (0..all).step_by(share) {
-        counters.push(Counters::<W>::new(first, share.min(all - first))?);
-    }
-    let round = (ROUND / X::CHANNELS / BLOCK).max(1) * BLOCK;
+    let most = (GROUP_BYTES / size_of::<[W::Accumulator; ROOM]>()).max(1);
+    let group = all.div_ceil(wanted).next_power_of_two();
+    let group = group.min(1 << most.ilog2());
+    let log_group = group.ilog2();
+    // What has no bin is behind the others, and may be a group of its own.
+    let groups = (all >> log_group) + 1;
+    let block = (BLOCK_OF_GROUP * groups).next_power_of_two();
+    let block = (block.clamp(BLOCK, MOST_OF_BLOCK) / X::CHANNELS).max(1);
+    let round = (ROUND.max(ROUND_OF_BIN * all) / X::CHANNELS).next_multiple_of(block);
     let most = round.min(items.len());
     let mut places = filled(0_u32, most * X::CHANNELS)?;
     let mut values = filled(Add::identity(), most * X::CHANNELS)?;
-    // Where each share of each block ends.
-    let mut ends = filled(0_u32, most.div_ceil(BLOCK) * shares)?;
+    // Where each group of each block ends.
+    let mut ends = filled(0_u32, most.div_ceil(block) * groups)?;
+    let mut sums = filled(Add::identity(), all)?;
+    // Of one round, no group is needed again.
+    let mut kept = Vec::new();
+    if round < items.len() {
+        for first in (0..all).step_by(group) {
+            kept.push(Counters::<W>::new(first, group.min(all - first))?);
+        }
+    }
     for start in (0..items.len()).step_by(round) {
         let len = round.min(items.len() - start);
-        let (places, values) = (
-            &mut places[..len * X::CHANNELS],
-            &mut values[..len * X::CHANNELS],
-        );
-        let ends = &mut ends[..len.div_ceil(BLOCK) * shares];
-        let places_of = places.par_chunks_mut(BLOCK * X::CHANNELS);
-        let values_of = values.par_chunks_mut(BLOCK * X::CHANNELS);
-        let blocks = (places_of, values_of, ends.par_chunks_mut(shares)).into_par_iter();
-        let blocks = blocks
-            .enumerate()
-            .with_min_len(if threads == 1 { ROUND } else { 1 });
-        let room = || (Vec::new(), Vec::new(), Vec::new());
-        blocks.for_each_init(room, |room, (number, (places, values, ends))| {
-            let (items_room, weights_room, found) = room;
-            let first = start + number * BLOCK;
-            let block = first..first + places.len() / X::CHANNELS;
-            in_rust_mode(|| {
-                found.resize(places.len(), 0);
-                place(items.range(block.clone(), items_room), bins, all, found);
-                let weights = weights.range(block, weights_room);
-                sort::<W, X>(found, weights, log_share, ends, |at, place, weight| {
-                    places[at] = place;
-                    values[at] = weight;
-                });
-            });
-        });
-        let push = |(number, counters): (usize, &mut Counters<W>)| {
-            in_rust_mode(|| {
-                for (block, ends) in ends.chunks_exact(shares).enumerate() {
-                    let first = block * BLOCK * X::CHANNELS;
-                    let before = number.checked_sub(1).map_or(0, |before| ends[before]);
-                    let range = first + before as usize..first + ends[number] as usize;
-                    for (&place, &weight) in places[range.clone()].iter().zip(&values[range]) {
-                        let bin = place as usize - counters.first;
-                        if bin < counters.counts.len() {
-                            counters.push(bin, weight)?;
-                        }
-                    }
-                }
-                Ok(())
-            })
+        let places = &mut places[..len * X::CHANNELS];
+        let values = &mut values[..len * X::CHANNELS];
+        let ends = &mut ends[..len.div_ceil(block) * groups];
+        let sort_block = |room: &mut Room<W, X>, number: usize, sorted: Sorted<'_, W>| {
+            let first = start + number * block;
+            let (places, values, ends) = sorted;
+            let range = first..first + places.len() / X::CHANNELS;
+            room.places.resize(places.len(), 0);
+            let parts = room.places.chunks_mut(BLOCK * X::CHANNELS);
+            for (found, first) in parts.zip(range.clone().step_by(BLOCK)) {
+                let part = first..(first + BLOCK).min(range.end);
+                place(items.range(part, &mut room.items), bins, all, found);
+            }
+            let weights = weights.range(range, &mut room.weights);
+            let put = |at: usize, place, weight| {
+                places[at] = place;
+                values[at] = weight;
+            };
+            sort::<W, X>(&room.places, weights, log_group, ends, put);
         };
-        counters.par_iter_mut().enumerate().try_for_each(push)?;
+        let places_of = places.chunks_mut(block * X::CHANNELS);
+        let values_of = values.chunks_mut(block * X::CHANNELS);
+        let blocks = places_of.zip(values_of).zip(ends.chunks_mut(groups));
+        let mut blocks = blocks.map(|((places, values), ends)| (places, values, ends));
+        if is_short {
+            let mut room = Room::default();
+            in_rust_mode(|| {
+                (&mut blocks)
+                    .enumerate()
+                    .for_each(|(number, sorted)| sort_block(&mut room, number, sorted));
+            });
+        } else {
+            let work = |room: &mut Room<W, X>, (number, sorted): (usize, Sorted<'_, W>)| {
+                sort_block(room, number, sorted);
+            };
+            threads::for_each_of_with(&mut blocks.enumerate(), &Room::default, &work);
+        }
+        let push = |counters: &mut Counters<W>| {
+            let number = counters.first >> log_group;
+            for (at, ends) in ends.chunks_exact(groups).enumerate() {
+                let first = at * block * X::CHANNELS;
+                let before = number.checked_sub(1).map_or(0, |before| ends[before]);
+                let range = first + before as usize..first + ends[number] as usize;
+                counters.push(&places[range.clone()], &values[range])?;
+            }
+            Ok::<(), Error>(())
+        };
+        if round < items.len() {
+            on_groups(is_short, &mut kept.iter_mut(), &|| (), &|(), counters| {
+                push(counters)
+            })?;
+            continue;
+        }
+        let mut groups = sums.chunks_mut(group).enumerate();
+        let counters = || Counters::new(0, group);
+        on_groups(
+            is_short,
+            &mut groups,
+            &counters,
+            &|counters, (number, to)| {
+                let counters = counters.as_mut().map_err(|error| error.clone())?;
+                counters.start(number * group, to.len());
+                push(counters)?;
+                counters.write(to);
+                Ok(())
+            },
+        )?;
     }
-    let sums = |counters: &Counters<W>| {
-        let bins = 0..counters.counts.len();
-        in_rust_mode(|| bins.map(|bin| counters.sum(bin)).collect::<Vec<_>>())
-    };
-    Ok(counters.par_iter().flat_map_iter(sums).collect())
+    if !kept.is_empty() {
+        let mut groups = kept.iter().zip(sums.chunks_mut(group));
+        on_groups(is_short, &mut groups, &|| (), &|(), (counters, to)| {
+            counters.write(to);
+            Ok(())
+        })?;
+    }
+    Ok(sums)
 }
+
+/// What a thread sorts blocks with.
+struct Room<W, X> {
+    items: Vec<X>,
+    weights: Vec<W>,
+    places: Vec<u32>,
+}
+
+impl<W, X> Default for Room<W, X> {
+    fn default() -> Self {
+        Room {
+            items: Vec::new(),
+            weights: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+}
+
+/// The places and the weights of a block, sorted by group, and where each group ends.
+type Sorted<'s, W> = (&'s mut [u32], &'s mut [W], &'s mut [u32]);
+
+/// Calls `task` for each group, all in this thread if there is little to do.
+fn on_groups<V, G>(
+    is_short: bool,
+    groups: &mut (dyn ExactSizeIterator<Item = G> + Send),
+    worker: &(dyn Fn() -> V + Sync),
+    task: &(dyn Fn(&mut V, G) -> Result<()> + Sync),
+) -> Result<()> {
+    if is_short {
+        let mut worker = worker();
+        return in_rust_mode(|| {
+            let mut groups = groups;
+            Iterator::try_for_each(&mut groups, |group| task(&mut worker, group))
+        });
+    }
+    let failure = Mutex::new(None);
+    threads::for_each_of_with(groups, worker, &|worker, group| {
+        if let Err(error) = task(worker, group) {
+            *lock(&failure) = Some(error);
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Up to so many shares, the four quarters of what is sorted are counted and moved in turn. Else
+/// each weight would wait for the one before it, which is often of the same share.
+const FEW_SHARES: usize = 64;
+const QUARTERS: usize = 4;
 
 /// Sorts the weights for the places that were found by share, where a share has 2^`log_share` bins.
 /// Within a share they keep their order. `put` gets where a weight goes, its bin, and the weight.
@@ -290,6 +391,9 @@ fn sort<W: Element, X: Counted>(
     ends: &mut [u32],
     mut put: impl FnMut(usize, u32, W),
 ) {
+    if X::CHANNELS == 1 && ends.len() <= FEW_SHARES {
+        return sort_quarters(found, weights, log_share, ends, put);
+    }
     ends.fill(0);
     for place in found {
         ends[(place >> log_share) as usize] += 1;
@@ -307,6 +411,54 @@ fn sort<W: Element, X: Counted>(
     }
 }
 
+/// The same for few shares.
+#[inline]
+fn sort_quarters<W: Element>(
+    found: &[u32],
+    weights: &[W],
+    log_share: u32,
+    ends: &mut [u32],
+    mut put: impl FnMut(usize, u32, W),
+) {
+    let share_of = |place: u32| (place >> log_share) as usize % FEW_SHARES;
+    let quarter = found.len() / QUARTERS;
+    let weights = &weights[..found.len()];
+    // The last quarter has what is left over, too.
+    let mut places = [[0_u32; FEW_SHARES]; QUARTERS];
+    for i in 0..quarter {
+        for (number, places) in places.iter_mut().enumerate() {
+            places[share_of(found[number * quarter + i])] += 1;
+        }
+    }
+    for &place in &found[QUARTERS * quarter..] {
+        places[QUARTERS - 1][share_of(place)] += 1;
+    }
+    let mut sum = 0;
+    for (share, end) in ends.iter_mut().enumerate() {
+        for places in &mut places {
+            sum += std::mem::replace(&mut places[share], sum);
+        }
+        *end = sum;
+    }
+    let mut put_next = |places: &mut [u32; FEW_SHARES], place: u32, weight: W| {
+        let at = &mut places[share_of(place)];
+        put(*at as usize, place, weight);
+        *at += 1;
+    };
+    let cut = |number: usize| number * quarter..(number + 1) * quarter;
+    let of_quarters: [(&[u32], &[W]); QUARTERS] =
+        std::array::from_fn(|number| (&found[cut(number)], &weights[cut(number)]));
+    for i in 0..quarter {
+        for ((found, weights), places) in of_quarters.iter().zip(&mut places) {
+            put_next(places, found[i], weights[i]);
+        }
+    }
+    let rest = QUARTERS * quarter..;
+    for (&place, &weight) in found[rest.clone()].iter().zip(&weights[rest]) {
+        put_next(&mut places[QUARTERS - 1], place, weight);
+    }
+}
+
 /// So many copies of a value, if there is room for them.
 fn filled<V: Clone>(value: V, len: usize) -> Result<Vec<V>> {
     let mut values = reserve(len)?;
@@ -314,19 +466,19 @@ fn filled<V: Clone>(value: V, len: usize) -> Result<Vec<V>> {
     Ok(values)
 }
 
-/// With up to so many bins in a share, a bin has room for 8 weights before they are added up. Only
-/// every eighth weight then takes a branch that no processor foresees.
-const FEW_BINS: usize = 1 << 14;
+/// A bin has room for so many weights before they are added up. Only every eighth weight then takes
+/// a branch that no processor foresees.
+const ROOM: usize = 1 << LOG_ROOM;
+const LOG_ROOM: u32 = 3;
 
-/// A binary counter of block sums for each bin of a share. Level by level, so that memory follows
+/// A binary counter of block sums for each bin of a group. Level by level, so that memory follows
 /// the fullest bin.
 struct Counters<W: Element> {
     /// The first of the bins.
     first: usize,
     counts: Vec<u64>,
-    /// For each bin, room for 2^`log_room` weights.
-    rooms: Vec<W::Accumulator>,
-    log_room: u32,
+    /// For each bin, the weights that are not added up yet.
+    rooms: Vec<[W::Accumulator; ROOM]>,
     /// For each level above the rooms, and in it for each bin.
     sums: Vec<Vec<W::Accumulator>>,
 }
@@ -336,73 +488,117 @@ where
     Add: Monoid<W>,
 {
     fn new(first: usize, bins: usize) -> Result<Self> {
-        let log_room = if bins <= FEW_BINS { 3 } else { 0 };
         Ok(Counters {
             first,
             counts: filled(0, bins)?,
-            rooms: filled(Add::identity().widen(), bins << log_room)?,
-            log_room,
+            rooms: filled([Add::identity().widen(); ROOM], bins)?,
             sums: Vec::new(),
         })
     }
 
-    #[inline]
-    fn push(&mut self, bin: usize, weight: W) -> Result<()> {
-        let count = self.counts[bin];
-        self.counts[bin] += 1;
-        let last = (1 << self.log_room) - 1;
-        let (room, place) = (bin << self.log_room, count as usize & last);
-        self.rooms[room + place] = weight.widen();
-        if place == last {
-            self.carry(bin, count >> self.log_room)
-        } else {
-            Ok(())
-        }
+    /// Begins with other bins, which are no more than before.
+    fn start(&mut self, first: usize, bins: usize) {
+        self.first = first;
+        self.counts.clear();
+        self.counts.resize(bins, 0);
     }
 
-    /// Adds the sum of a full room to the levels. It is block `number` of the bin.
-    fn carry(&mut self, bin: usize, number: u64) -> Result<()> {
-        let sum = sum_of::<W>(self.room(bin));
-        let carries = number.trailing_ones() as usize;
-        let below = self.sums[..carries].iter();
-        let sum = below.fold(sum, |sum, level| Add::combine(level[bin], sum));
-        if carries == self.sums.len() {
-            self.sums.push(filled(sum, self.counts.len())?);
+    /// Appends weights to the bins of their items.
+    fn push(&mut self, places: &[u32], weights: &[W]) -> Result<()> {
+        // Slices of their own: behind `self`, compilers read addresses again for each weight.
+        let (counts, first) = (&mut self.counts[..], self.first);
+        // The last group may be shorter than those that follow it here.
+        let most = self.rooms.len();
+        let rooms = &mut self.rooms[..counts.len()];
+        for (&place, &weight) in places.iter().zip(weights) {
+            let bin = (place as usize).wrapping_sub(first);
+            // What has no bin may be with the last ones.
+            let Some(count) = counts.get_mut(bin) else {
+                continue;
+            };
+            let (number, room) = (*count, &mut rooms[bin]);
+            *count += 1;
+            let at = number as usize % ROOM;
+            room[at] = weight.widen();
+            if at == ROOM - 1 {
+                let sum = sum_of::<W, ROOM>(room);
+                carry::<W>(&mut self.sums, most, bin, number >> LOG_ROOM, sum)?;
+            }
         }
-        self.sums[carries][bin] = sum;
         Ok(())
     }
 
-    fn room(&self, bin: usize) -> &[W::Accumulator] {
-        &self.rooms[bin << self.log_room..][..1 << self.log_room]
+    /// Writes the sums of all bins.
+    fn write(&self, to: &mut [W]) {
+        for (bin, to) in to.iter_mut().enumerate() {
+            *to = self.sum(bin);
+        }
     }
 
     fn sum(&self, bin: usize) -> W {
-        let (full, mut rest) = (self.counts[bin] >> self.log_room, self.room(bin));
+        let (count, room) = (self.counts[bin], &self.rooms[bin]);
+        let full = count >> LOG_ROOM;
         let digits = (0..self.sums.len()).rev();
         let blocks = digits.filter(|digit| full >> digit & 1 == 1);
-        let sums = blocks.map(|digit| self.sums[digit][bin]);
-        let digits = (0..self.log_room).rev();
-        let blocks = digits.filter(|digit| self.counts[bin] >> digit & 1 == 1);
-        let of_rest = blocks.map(|digit| {
-            let (block, others) = rest.split_at(1 << digit);
-            rest = others;
-            sum_of::<W>(block)
-        });
-        sums.chain(of_rest)
-            .reduce(Add::combine)
-            .map_or_else(Add::identity, W::narrow)
+        let mut sum = blocks
+            .map(|digit| self.sums[digit][bin])
+            .reduce(Add::combine);
+        let mut add = |block: W::Accumulator| {
+            sum = Some(match sum {
+                Some(sum) => Add::combine(sum, block),
+                None => block,
+            });
+        };
+        // The blocks of those that are left, as the law has them.
+        let rest = count as usize % ROOM;
+        let (four, two) = (rest & 4, rest & 6);
+        if rest & 4 != 0 {
+            add(sum_of::<W, 4>(room.first_chunk().expect("4")));
+        }
+        if rest & 2 != 0 {
+            add(sum_of::<W, 2>(room[four..].first_chunk().expect("2")));
+        }
+        if rest & 1 != 0 {
+            add(room[two]);
+        }
+        sum.map_or_else(Add::identity, W::narrow)
     }
 }
 
-/// The sum of a power of two of weights.
-fn sum_of<W: Element>(weights: &[W::Accumulator]) -> W::Accumulator
+/// Adds the sum of a full room to the levels. It is block `number` of its bin.
+fn carry<W: Element>(
+    levels: &mut Vec<Vec<W::Accumulator>>,
+    bins: usize,
+    bin: usize,
+    number: u64,
+    mut sum: W::Accumulator,
+) -> Result<()>
 where
     Add: Monoid<W>,
 {
-    if let &[weight] = weights {
-        return weight;
+    let carries = number.trailing_ones() as usize;
+    for level in &levels[..carries] {
+        sum = Add::combine(level[bin], sum);
     }
-    let (first, second) = weights.split_at(weights.len() / 2);
-    Add::combine(sum_of::<W>(first), sum_of::<W>(second))
+    if carries == levels.len() {
+        levels.push(filled(sum, bins)?);
+    }
+    levels[carries][bin] = sum;
+    Ok(())
+}
+
+/// The sum of a power of two of weights.
+#[inline(always)]
+fn sum_of<W: Element, const N: usize>(weights: &[W::Accumulator; N]) -> W::Accumulator
+where
+    Add: Monoid<W>,
+{
+    let (mut sums, mut count) = (*weights, N);
+    while count > 1 {
+        count /= 2;
+        for i in 0..count {
+            sums[i] = Add::combine(sums[2 * i], sums[2 * i + 1]);
+        }
+    }
+    sums[0]
 }

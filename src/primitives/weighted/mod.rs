@@ -32,9 +32,10 @@ use cpu::add_up;
 /// than 256 MiB, or one table. Otherwise each thread adds up bins of its own, so the call takes as
 /// long as the fullest bins. Up to 4096 bins, weights are sorted by bin first. Memory is 2^17
 /// weights for each thread, with the bins of their items; and for each bin some 40 bytes, 4 a
-/// thread, and a sum for each binary digit of its items. With more bins it is a sum for each bin
-/// and each binary digit of the most items of a bin, 8 more for each bin if there are few, and 2^18
-/// weights with the bins of their items.
+/// thread, and a sum for each binary digit of its items. More bins are sorted by group. Memory is
+/// 2^18 weights with the bins of their items, or 8 for each bin where that is more, but never more
+/// than there are. If there are more than these, it is also nine weights for each bin, and one for
+/// each binary digit of an eighth of the most items of a bin.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};
