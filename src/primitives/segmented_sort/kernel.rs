@@ -75,8 +75,8 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     /// How the kernels are cut for so many items.
     pub fn shape(len: usize) -> SegmentedSortShape {
         let items = match size_of::<K>() {
-            ..=4 => 15,
-            ..=8 => 9,
+            0..=4 => 15,
+            5..=8 => 9,
             _ => 5,
         };
         let place_bytes = if u32::try_from(len).is_ok() { 4 } else { 8 };
