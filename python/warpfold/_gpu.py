@@ -814,23 +814,27 @@ def _back(target: _Target, along: int | None) -> Any:
 def sort(
     x: Any, library: Library, axis: Any, direction: tuple[bool, bool], places: bool, out: Any
 ) -> Any:
-    array, along = _rows(read(x, library), axis)
+    array = read(x, library)
+    to = I64 if places else array.code
+    if array.size == 0:
+        # Nothing moves, whichever axis it is.
+        if axis is not None:
+            _axis(axis, array.ndim)
+        return _Target(array, (0,) if axis is None else array.shape, to, out).result()
+    array, along = _rows(array, axis)
     if out is not None and along is not None:
         raise TypeError("out is not there for sorts along an axis that is not the last one")
-    to = I64 if places else array.code
     target = _Target(array, array.shape, to, out)
     length = array.shape[-1]
-    if array.size:
-        rows = array.size // length
-        _native.gpu_sort(
-            array.place,
-            array.address,
-            array.code,
-            (rows, length),
-            direction,
-            places,
-            target.array.address,
-        )
+    _native.gpu_sort(
+        array.place,
+        array.address,
+        array.code,
+        (array.size // length, length),
+        direction,
+        places,
+        target.array.address,
+    )
     return _back(target, along)
 
 

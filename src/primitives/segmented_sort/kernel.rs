@@ -206,8 +206,30 @@ impl SegmentedSortShape {
         SegmentedSortScratch { end, ..scratch }
     }
 
-    /// The bytes of a workspace.
+    /// The bytes of a workspace, wherever it lies.
     pub fn workspace_bytes(self, len: usize) -> usize {
-        HEADER_BYTES + self.scratch(0, len, true).end as usize
+        HEADER_BYTES + 256 + self.scratch(0, len, true).end as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_has_room_for_a_call_wherever_it_lies() {
+        for key_bytes in [1, 2, 4, 8, 16] {
+            let shape = SegmentedSortShape::new([8, 4], 5, key_bytes, 4);
+            for len in [1, 1000, 1121, 500_000] {
+                for address in [0, 8, 64, 192, 256, 1000] {
+                    let from = address + HEADER_BYTES as u64;
+                    let end = shape.scratch(from, len, true).end;
+                    assert!(
+                        end <= address + shape.workspace_bytes(len) as u64,
+                        "{len} {address}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -54,7 +54,8 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 ///
 /// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise
 /// each digit of the ranks takes one reading of all items. So a place takes O(n), whatever they
-/// are. More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items.
+/// are. More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items, or
+/// 65,536 on a GPU.
 ///
 /// - The CPU reads digits of 12 bits, until no more than an eighth of the items can be wanted.
 ///   Another reading copies these.
@@ -162,7 +163,8 @@ fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
         let values = values.into_vec()?;
         return Ok(places.iter().map(|&place| values[place]).collect());
     }
-    if len > SHORT && (device.is_cpu() || (len as u64) < COUNTED) {
+    let short = SHORT[usize::from(!device.is_cpu())];
+    if len > short && (device.is_cpu() || (len as u64) < COUNTED) {
         let mut wanted = places.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
@@ -204,7 +206,9 @@ fn select<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
 
 /// Up to so many items are sorted by one block of a GPU, and kept in a core's own cache.
 const FEW: usize = 1024;
-/// Up to so many items are sorted sooner than their digits are counted.
-const SHORT: usize = 8192;
+/// Up to so many items are sorted sooner than their digits are counted: on the CPU, and on a GPU.
+/// An H200 sorts 30,000 `f32` in 71 µs and counts them in 90; of 100,000 it counts in 86, and sorts
+/// in 96.
+const SHORT: [usize; 2] = [8192, 1 << 16];
 /// Blocks of a GPU count digits in 32 bits, and there are 32 of them at least.
 const COUNTED: u64 = 1 << 36;
