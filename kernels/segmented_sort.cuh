@@ -229,6 +229,8 @@ struct SegmentedSorter {
     /// The first segment that starts at a position or behind it. A warp calls.
     static __device__ __forceinline__ u64 segment_from(const Segments& segments, u64 position) {
         u64 low = 0, high = segments.count, lane = threadIdx.x % WARP;
+        // All are empty, and start at 0.
+        if (segments.items == 0) return position > 0 ? high : 0;
         // If all segments are alike it is near. Half of the lanes look before that place, and half
         // behind it, each four times as far away as the one before.
         i64 middle = (i64)((f32)position * ((f32)high / (f32)segments.items)), end = (i64)high;

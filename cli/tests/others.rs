@@ -392,3 +392,61 @@ fn keys_are_what_stands_in_quotes() {
     }
     assert_eq!(pass("sort", "10 0 9\n"), "0 9 10");
 }
+
+/// What is asked about must be odd: these are not.
+#[test]
+fn plain_tables_are_read_without_a_word() {
+    // Integers that rise evenly, in more rows than are looked at first.
+    let rising: String = (5..5000)
+        .map(|i| format!("{i},{},{}\n", i + 1, i + 2))
+        .collect();
+    let (sum, notes) = noted("reduce --delimiter ,", &rising);
+    assert_eq!(sum, (5..5000).map(|i| 3 * i + 3).sum::<u64>().to_string());
+    assert!(!notes.contains("names of columns"), "{notes}");
+    // R's row names, and an empty text.
+    let table = "\"x\",\"y\"\n\"1\",5,\"\"\n\"2\",6,\"a\"\n";
+    assert_eq!(pass("reduce --delimiter , --column x", table), "11");
+}
+
+/// White space that nobody sees makes no other key, unless quotes keep it.
+#[test]
+fn keys_without_quotes_have_no_blanks_around_them() {
+    let groups = pass(
+        "group --by k --delimiter ,",
+        "k,v\nx\u{a0},3\nx,2\n\u{feff}x,1\n",
+    );
+    assert!(groups.ends_with(" x,3,6,2.0,1,3"), "{groups}");
+    let groups = pass("group --by k --delimiter ,", "k,v\n\"x\u{a0}\",3\nx,2\n");
+    assert!(
+        groups.ends_with(" \"x\u{a0}\",1,3,3.0,3,3 x,1,2,2.0,2,2"),
+        "{groups}"
+    );
+}
+
+/// Only columns that there are can be counted from the end.
+#[test]
+fn columns_beyond_the_first_are_not_counted_from_the_end() {
+    for column in ["-9", "-0"] {
+        let line = format!("reduce --delimiter , --column={column}");
+        let error = fail(&line, "a,b,c\n1,2,3\n");
+        assert!(!error.contains("from the end"), "{error}");
+    }
+    let error = fail("reduce --delimiter , --column=-1", "a,b,c\n1,2,3\n");
+    assert!(
+        error.contains("--column 3 for number 1 from the end"),
+        "{error}"
+    );
+}
+
+/// Points between thousands imply a comma before the fraction, which may separate fields as well.
+#[test]
+fn a_table_by_name_is_asked_about_where_a_comma_is_implied() {
+    let folder = folder(&[("x.csv", b"1.234,5\n2.345,6\n")]);
+    for line in [
+        "reduce x.csv --thousands .",
+        "reduce x.csv --thousands . --decimal ,",
+    ] {
+        let error = fail_in(folder.path(), line, b"");
+        assert!(error.contains("--delimiter"), "{line}: {error}");
+    }
+}

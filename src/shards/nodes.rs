@@ -182,7 +182,8 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
     ///
     /// On a GPU a part that is one aligned block is reduced as an array is. Otherwise its blocks
     /// are the segments of one segmented reduction: two launches, wherever the part starts and
-    /// ends. Each item is read once. Then the host waits for the sums. Halves are summed by the CPU, from a copy.
+    /// ends. Each item is read once. Then the host waits for the sums. Halves are summed by the
+    /// CPU, from a copy.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 use super::{MIXES, expected, offsets};
 use crate::sort::cases::{ORDERS, Pattern, assert_bits, keys};
 use crate::support::{captured, stream};
-use warpfold::cuda::{SegmentedSort, Workspace};
-use warpfold::{Error, Offsets, OffsetsOf, Order, Rows};
+use warpfold::cuda::{SegmentedSort, Workspace, starts_up_to};
+use warpfold::{CountedStartsOf, Error, Offsets, OffsetsOf, Order, Rows};
 
 /// Each replay sorts what lies there then, whatever the segments are.
 #[test]
@@ -88,4 +88,27 @@ fn bad_calls_on_a_stream_are_errors_that_say_which() {
         .enqueue_in_place(&stream, order, &mut data, rows, &mut small)
         .unwrap_err();
     assert!(matches!(error, Error::Workspace { .. }), "{error}");
+}
+
+/// As many segments as a number on the device says; what is behind their starts is of a call before.
+#[test]
+fn counted_starts_are_segments_too() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    let sort = SegmentedSort::<u32, CountedStartsOf<u64>>::load(&context).unwrap();
+    let mut workspace = Workspace::new(&stream, sort.workspace_bytes(7)).unwrap();
+    let mut data = stream.clone_htod(&[5_u32, 9, 1, 8, 2, 7, 3]).unwrap();
+    let starts = stream.clone_htod(&[1_u64, 4, 0, 2]).unwrap();
+    for (count, expected) in [
+        (2_u64, [5, 1, 8, 9, 2, 3, 7]),
+        (1, [5, 1, 2, 3, 7, 8, 9]),
+        (0, [5, 1, 2, 3, 7, 8, 9]),
+    ] {
+        let count = stream.clone_htod(&[count]).unwrap();
+        let (order, segments) = (Order::ascending(), starts_up_to(&starts, &count));
+        sort.enqueue_in_place(&stream, order, &mut data, segments, &mut workspace)
+            .unwrap();
+        assert_eq!(stream.clone_dtoh(&data).unwrap(), expected);
+    }
 }

@@ -5,7 +5,7 @@ mod messages;
 use super::doubts;
 use super::layout::{Found, Keys, Layout, Width, tell_of_numbers_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
-use super::spelling::{self, Bad, Kind, Needs, Spelling};
+use super::spelling::{self, Bad, Kind, Needs, Spelling, trim};
 use super::tabs::Cells;
 use super::{Mistake, SAMPLE_BYTES, shown};
 use crate::args::{Missing, TextArguments};
@@ -143,9 +143,12 @@ impl Rows {
         }
         let of_name = input.path.as_deref().and_then(delimiter_of_name);
         let of_name = said_by_excel(&mut input, options.skip == 0)?.or(of_name);
+        // Where points stand between thousands, a comma stands before the fraction.
+        let points = (options.thousands == Some('.')).then_some(b',');
+        let decimal = options.decimal.or(points);
         let delimiter = options.delimiter.or(match of_name {
             // Where a comma stands before the fraction, a semicolon stands between fields.
-            Some(b',') if options.decimal == Some(b',') => Some(b';'),
+            Some(b',') if decimal == Some(b',') => Some(b';'),
             of_name => of_name,
         });
         let dialect = Dialect {
@@ -180,7 +183,7 @@ impl Rows {
         if let Some(delimiter) = lexer.dialect.delimiter.filter(is_in_numbers) {
             check_quotes(&mut lexer, delimiter)?;
         }
-        if options.delimiter.is_none() && options.decimal == Some(b',') {
+        if options.delimiter.is_none() && decimal == Some(b',') {
             check_commas(&mut lexer, &spelling)?;
             if lexer.dialect.delimiter.is_none() {
                 doubts::check_spaces(&mut lexer, options, &spelling)?;
@@ -365,7 +368,9 @@ impl Rows {
                         continue;
                     };
                     let bytes = self.lexer.bytes(&field);
-                    match sink.take(lane, &bytes, &self.spelling) {
+                    // The lexer leaves white space that is no ASCII.
+                    let shown = if field.quoted { &bytes } else { trim(&bytes) };
+                    match sink.take(lane, shown, &self.spelling) {
                         Ok(true) => {
                             let dtype = sink.dtype(lane);
                             let is_code = self.codes.get(lane) == Some(&true);

@@ -188,7 +188,8 @@ impl Survey {
                     }
                     match row {
                         0 => survey.below = Below::of(survey.numbers_alone()),
-                        _ => survey.below.end_row(),
+                        _ if row < TELLING_ROWS => survey.below.end_row(),
+                        _ => {}
                     }
                     if row == 1 {
                         survey.second_line = sample.row_line();

@@ -115,7 +115,8 @@ impl Order {
         self.flags() | kind.code()
     }
 
-    /// Whether numbers of a kind may have one rank and different bits: zeros of both signs, and NaNs.
+    /// Whether numbers of a kind may have one rank and different bits: zeros of both signs, and
+    /// NaNs.
     #[cfg(feature = "cuda")]
     pub(crate) fn is_ambiguous(self, kind: Kind) -> bool {
         matches!(kind, Kind::Float(_)) && self.floats != Floats::Total

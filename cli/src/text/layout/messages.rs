@@ -195,6 +195,7 @@ impl Planner<'_> {
         }
         if let Some(count) = column.0.strip_prefix('-')
             && let Ok(count) = count.parse::<usize>()
+            && (1..=known.len().max(fields)).contains(&count)
         {
             let all = known.len().max(fields);
             let last = (all + 1).saturating_sub(count);

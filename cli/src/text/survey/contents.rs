@@ -163,7 +163,10 @@ impl RowNames {
                 self.bare |= !quoted;
                 self.is_twice |= !self.names.insert(bytes.to_vec());
             }
-            _ => self.quotes_numbers |= quoted && bytes.iter().all(u8::is_ascii_digit),
+            _ => {
+                let is_number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+                self.quotes_numbers |= quoted && is_number;
+            }
         }
     }
 

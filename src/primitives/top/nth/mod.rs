@@ -54,8 +54,8 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 ///
 /// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise
 /// each digit of the ranks takes one reading of all items. So a place takes O(n), whatever they
-/// are. More than 32 places take a [`sort`](crate::sort()); so do up to 8192 items, or
-/// 65,536 on a GPU.
+/// are. More than 32 places take a [`sort`](crate::sort()). So do up to 8192 items; on a GPU up to
+/// 65,536, and from 2^35 on.
 ///
 /// - The CPU reads digits of 12 bits, until no more than an eighth of the items can be wanted.
 ///   Another reading copies these.
@@ -210,5 +210,6 @@ const FEW: usize = 1024;
 /// An H200 sorts 30,000 `f32` in 71 µs and counts them in 90; of 100,000 it counts in 86, and sorts
 /// in 96.
 const SHORT: [usize; 2] = [8192, 1 << 16];
-/// Blocks of a GPU count digits in 32 bits, and there are 32 of them at least.
-const COUNTED: u64 = 1 << 36;
+/// Blocks of a GPU count digits in 32 bits. There are two for each multiprocessor, so eight at
+/// least.
+const COUNTED: u64 = 1 << 35;
