@@ -24,7 +24,7 @@ fn a_missing_value_keeps_its_place() {
     assert_eq!(rows, "a,b 1,2 4,1");
     assert_eq!(
         note,
-        "warpfold: warning: standard input: 2 missing values were skipped, and 2 rows with them\n"
+        "warpfold: note: standard input: 2 missing values were skipped, and 2 rows with them\n"
     );
     assert_eq!(run("select --gt 0 --positions").0, "0 3");
     assert_eq!(run("select --gt 0 --positions --column b").0, "0 1 3");

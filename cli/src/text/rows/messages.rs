@@ -164,12 +164,7 @@ impl Rows {
                     format!(", and {} with {them}", counted(rows as usize, "row"))
                 }
             };
-            let note = format!("{name}: {values} skipped{rows}");
-            // Other values of these rows are lost.
-            match self.rows_left_out > 0 && self.missing.len() > 1 {
-                false => logger::remark("note", note),
-                true => logger::insist(note),
-            }
+            logger::remark("note", format!("{name}: {values} skipped{rows}"));
         }
     }
 
