@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A number may be written with as many zeros as its exponent takes away: 0.000…1e1000001 is 1, with a
-# million zeros. Python, NumPy, pandas and Arrow read 1. Polars and DuckDB read 0, without an error:
+# A number may be written with as many zeros as its exponent takes away: 0.000…1e1000001 is 1, with
+# a million zeros. Python, NumPy, pandas and Arrow read 1. Polars and DuckDB read 0, without an error:
 # their parsers stop counting an exponent once it has six digits or so. With 70,000 zeros and as
 # large an exponent all read 1.
 set -euo pipefail

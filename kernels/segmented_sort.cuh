@@ -18,8 +18,8 @@
 
 namespace warpfold {
 
-/// A segment that has items on both sides of where two tiles meet, and the levels in which it moves;
-/// or nothing. A short one moves in none.
+/// A segment that has items on both sides of where two tiles meet, and the levels in which it
+/// moves; or nothing. A short one moves in none.
 struct CrossingSegment {
     u64 start, end;
     u32 levels, unused;
@@ -105,7 +105,8 @@ struct SegmentHeads {
                 u32 of_lane = __shfl_sync(ALL_LANES, nearest, from_lane);
                 u32 value = before != 0 ? of_lane : found;
                 if (number < WORDS) (backwards ? next : last)[at] = (u16)value;
-                u32 of_last = __shfl_sync(ALL_LANES, nearest, those != 0 ? WARP - 1 - __clz(those) : 0);
+                u32 last_lane = those != 0 ? WARP - 1 - __clz(those) : 0;
+                u32 of_last = __shfl_sync(ALL_LANES, nearest, last_lane);
                 if (those != 0) found = of_last;
             }
         }
@@ -121,8 +122,8 @@ struct SortedWord {
 template <> struct SortedWord<u8> { using Type = u32; };
 template <> struct SortedWord<u16> { using Type = u32; };
 
-/// Keys of the bits B. The block that sorts a tile has WARPS warps, with room for ITEMS neighbours a
-/// thread; one that merges has MERGE_WARPS and MERGE_ITEMS. That these are odd keeps the banks of
+/// Keys of the bits B. The block that sorts a tile has WARPS warps, with room for ITEMS neighbours
+/// a thread; one that merges has MERGE_WARPS and MERGE_ITEMS. That these are odd keeps the banks of
 /// neighbouring threads apart. A segment of up to LONG items is short.
 template <class Segments, class B, bool FLOAT, class Place, int WARPS, int ITEMS, int LONG,
           int MERGE_WARPS, int MERGE_ITEMS>
@@ -178,8 +179,8 @@ struct SegmentedSorter {
         return FLOAT && key_of(ranks, rank) != key;
     }
 
-    /// Where the keys of a segment are when it moves so many times more. At last they are where they
-    /// belong.
+    /// Where the keys of a segment are when it moves so many times more. At last they are where
+    /// they belong.
     static __device__ __forceinline__ B* keys_after(const Call& call, u32 moves) {
         return moves % 2 == 0 ? call.keys : call.room;
     }
@@ -298,7 +299,8 @@ struct SegmentedSorter {
             u64 at = base + word * WARP;
             u32 none = 0;
             if (at < lowest) none |= at + WARP <= lowest ? ALL_LANES : (1u << (lowest - at)) - 1;
-            if (at + WARP > highest) none |= at >= highest ? ALL_LANES : ALL_LANES << (highest - at);
+            if (at + WARP > highest)
+                none |= at >= highest ? ALL_LANES : ALL_LANES << (highest - at);
             heads.words[word] = word == 0 ? none | 1 : none;
         }
         __syncthreads();
@@ -491,7 +493,8 @@ struct SegmentedSorter {
         for (int k = 0; k < ITEMS; k++) {
             u32 at = threadIdx.x + k * THREADS;
             if (at >= count) break;
-            sorted[k] = by_place ? call.keys[begin + room.places[at]] : key_of(ranks, room.ranks[at]);
+            sorted[k] = by_place ? call.keys[begin + room.places[at]]
+                                 : key_of(ranks, room.ranks[at]);
         }
         if (by_place) __syncthreads();
         u32 moves_before = __popc(before.levels), moves_behind = __popc(behind.levels);

@@ -83,10 +83,10 @@ macro_rules! floats {
             const LEAST: Self = <$float>::NEG_INFINITY;
             const GREATEST: Self = <$float>::INFINITY;
 
-            // The bits of what `kernels/machine/rust.cuh` gives. Of numbers that differ, both choices
-            // below are the same one. Equal numbers differ at most in the sign of zero; if two do
-            // not compare, one is a NaN, and `or` leaves it one. No choice depends on another, so
-            // compilers make two instructions of them.
+            // The bits of what `kernels/machine/rust.cuh` gives. Of numbers that differ, both
+            // choices below are the same one. Equal numbers differ at most in the sign of zero; if
+            // two do not compare, one is a NaN, and `or` leaves it one. No choice depends on
+            // another, so compilers make two instructions of them.
             #[inline(always)]
             fn __minimum(self, other: Self) -> Self {
                 let first = if self < other { self } else { other };

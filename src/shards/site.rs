@@ -298,7 +298,7 @@ impl Site for Device {
         source: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
         let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known(source, sums_of(&state.1))
+        scanner.scan_known(source, known_sums(&state.1))
     }
 
     fn scan_into<T: Element, Op: Monoid<T>>(
@@ -309,7 +309,7 @@ impl Site for Device {
         output: &mut Buffer<T>,
     ) -> Result<()> {
         let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known_into(source, output, sums_of(&state.1))
+        scanner.scan_known_into(source, output, known_sums(&state.1))
     }
 
     fn scan_in_place<T: Element, Op: Monoid<T>>(
@@ -319,7 +319,7 @@ impl Site for Device {
         data: &mut Buffer<T>,
     ) -> Result<()> {
         let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known_in_place(data, Some(sums_of(&state.1)))
+        scanner.scan_known_in_place(data, Some(known_sums(&state.1)))
     }
 
     fn slice<T: Element>(array: &Buffer<T>) -> &Buffer<T> {
@@ -413,7 +413,7 @@ impl Site for Device {
 }
 
 /// The sums of a part's aligned blocks. Where a GPU scans, they are elements.
-fn sums_of<T: Element, Op>(nodes: &Nodes<T, Op>) -> Vec<T> {
+fn known_sums<T: Element, Op>(nodes: &Nodes<T, Op>) -> Vec<T> {
     let sums = nodes.stretches.iter().flat_map(Counter::sums);
     sums.map(|&sum| T::narrow(sum)).collect()
 }
@@ -447,8 +447,8 @@ where
     Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 
-/// The nodes of a part. One that is a block is reduced as an array is: the fold of a power of two of
-/// elements has the block's bracketing wherever it lies. Several blocks are the segments of a
+/// The nodes of a part. One that is a block is reduced as an array is: the fold of a power of two
+/// of elements has the block's bracketing wherever it lies. Several blocks are the segments of a
 /// segmented reduction.
 #[cfg(feature = "cuda")]
 fn nodes_of_blocks<T: Element, Op: Monoid<T>>(

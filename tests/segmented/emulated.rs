@@ -254,16 +254,8 @@ fn counted_starts() {
     for (number, case) in some.enumerate() {
         let count = case.count();
         let room = [count + 700, count, count.div_ceil(2)][number % 3];
-        let mut script = Script::new();
-        script.seed(base_seed() + number as u64);
-        script.file("items", bytemuck::cast_slice(&items[..case.items]));
-        script.filled("items", 0, 4 * case.items, "items");
-        let numbers = counted(case, room);
-        script.file("starts", &numbers);
-        script.filled("starts", 0, numbers.len(), "starts");
         let bytes = scratch_bytes::<f32>(case.items);
-        script.file("workspace", &used_workspace(bytes));
-        script.filled("workspace", 0, bytes, "workspace");
+        let mut script = counted_script(number, (case, room), &items, bytes);
         let mut expected = vec![-7.5; room];
         script.file("out", bytemuck::cast_slice(&expected));
         script.filled("out", 0, 4 * room, "out");
@@ -285,6 +277,25 @@ fn counted_starts() {
         expected[..stored].copy_from_slice(&folds[..stored]);
         assert_same(&got, &expected, &what);
     }
+}
+
+/// A script with items, counted starts, and a workspace of so many bytes.
+pub(super) fn counted_script(
+    number: usize,
+    (case, room): (&Case, usize),
+    items: &[f32],
+    bytes: usize,
+) -> Script {
+    let mut script = Script::new();
+    script.seed(base_seed() + number as u64);
+    script.file("items", bytemuck::cast_slice(&items[..case.items]));
+    script.filled("items", 0, 4 * case.items, "items");
+    let numbers = counted(case, room);
+    script.file("starts", &numbers);
+    script.filled("starts", 0, numbers.len(), "starts");
+    script.file("workspace", &used_workspace(bytes));
+    script.filled("workspace", 0, bytes, "workspace");
+    script
 }
 
 /// The number of segments, and the starts that there is room for. What comes behind them is any.

@@ -1,7 +1,7 @@
 //! Segmented scans in the emulator.
 
 use super::cases::{Case, Form, cases};
-use super::emulated::{counted, counted_arguments};
+use super::emulated::{counted_arguments, counted_script};
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
@@ -258,16 +258,8 @@ fn counted_starts() {
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case.items > 0) {
         let count = case.count();
         let room = [count + 700, count, count.div_ceil(2)][number % 3];
-        let mut script = Script::new();
-        script.seed(base_seed() + number as u64);
-        script.file("items", bytemuck::cast_slice(&items[..case.items]));
-        script.filled("items", 0, 4 * case.items, "items");
-        let numbers = counted(case, room);
-        script.file("starts", &numbers);
-        script.filled("starts", 0, numbers.len(), "starts");
         let bytes = policy.scan_bytes::<f32>(case.items);
-        script.file("workspace", &used_workspace(bytes));
-        script.filled("workspace", 0, bytes, "workspace");
+        let mut script = counted_script(number, (case, room), &items, bytes);
         let mut expected = vec![-7.5; case.items];
         script.file("out", bytemuck::cast_slice(&expected));
         script.filled("out", 0, 4 * case.items, "out");

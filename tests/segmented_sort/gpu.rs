@@ -90,7 +90,7 @@ fn bad_calls_on_a_stream_are_errors_that_say_which() {
     assert!(matches!(error, Error::Workspace { .. }), "{error}");
 }
 
-/// As many segments as a number on the device says; what is behind their starts is of a call before.
+/// As many segments as a number on the device says. What is behind their starts is of another call.
 #[test]
 fn counted_starts_are_segments_too() {
     let Some((context, stream)) = stream() else {

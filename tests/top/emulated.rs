@@ -97,31 +97,9 @@ where
         script.buffer("at", 0, rows * room * 8);
         script.file("workspace", &used_workspace(64));
         script.filled("workspace", 0, 64, "workspace");
-        let [rounds, lanes] = plan.sampling();
         let arguments = TopArguments {
-            source: SliceArguments {
-                address: address("in", 0),
-            },
-            values: address("values", 0),
-            places: address("places", 0),
             found: if rows == 1 { address("found", 0) } else { 0 },
-            length: columns as u64,
-            k: plan.k as u64,
-            state: address("state", 0),
-            sample_ranks: address("sample_ranks", 0),
-            sample_places: address("sample_places", 0),
-            ranks: address("ranks", 0),
-            at: address("at", 0),
-            room: room as u64,
-            workspace: WorkspaceArguments {
-                address: address("workspace", 0),
-                key: KEY.key,
-            },
-            row: 0,
-            order: code,
-            rounds,
-            lanes,
-            flags: 0,
+            ..arguments(&plan, code, columns, room)
         };
         let shape = self.shape;
         let sorting = |blocks: u64, threads| Grid {
@@ -160,6 +138,36 @@ where
     }
 }
 
+/// What launches take that choose from `len` items, with room for so many candidates.
+fn arguments(plan: &TopPlan, order: u32, len: usize, room: usize) -> TopArguments<SliceArguments> {
+    let [rounds, lanes] = plan.sampling();
+    TopArguments {
+        source: SliceArguments {
+            address: address("in", 0),
+        },
+        values: address("values", 0),
+        places: address("places", 0),
+        found: address("found", 0),
+        length: len as u64,
+        k: plan.k as u64,
+        state: address("state", 0),
+        sample_ranks: address("sample_ranks", 0),
+        sample_places: address("sample_places", 0),
+        ranks: address("ranks", 0),
+        at: address("at", 0),
+        room: room as u64,
+        workspace: WorkspaceArguments {
+            address: address("workspace", 0),
+            key: KEY.key,
+        },
+        row: 0,
+        order,
+        rounds,
+        lanes,
+        flags: 0,
+    }
+}
+
 impl<F: Form<Arguments = SliceArguments>> Chooser<F>
 where
     F::Item: Candidate<Key = u32>,
@@ -176,31 +184,9 @@ where
         let shape = self.shape;
         let plan = TopPlan::new(shape, 1, data.len(), k);
         let (room, groups) = (plan.room(), shape.capacity as usize);
-        let [rounds, lanes] = plan.sampling();
         let arguments = |flags: u32| TopArguments {
-            source: SliceArguments {
-                address: address("in", 0),
-            },
-            values: address("values", 0),
-            places: address("places", 0),
-            found: address("found", 0),
-            length: data.len() as u64,
-            k: plan.k as u64,
-            state: address("state", 0),
-            sample_ranks: address("sample_ranks", 0),
-            sample_places: address("sample_places", 0),
-            ranks: address("ranks", 0),
-            at: address("at", 0),
-            room: room as u64,
-            workspace: WorkspaceArguments {
-                address: address("workspace", 0),
-                key: KEY.key,
-            },
-            row: 0,
-            order: code,
-            rounds,
-            lanes,
             flags,
+            ..arguments(&plan, code, data.len(), room)
         };
         let new_script = |pairs: &[(u32, u64)]| {
             let mut script = Script::new();

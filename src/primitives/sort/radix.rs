@@ -239,7 +239,8 @@ impl<R: Record> Sorter<R> {
     ///
     /// # Safety
     ///
-    /// All of `from` is there. Both have one length; `to` may be empty if a leaf is sorted in place.
+    /// All of `from` is there. Both have one length; `to` may be empty if a leaf is sorted in
+    /// place.
     //
     // A thread's leaves share `spare`: new memory is cleared page by page.
     unsafe fn sort(

@@ -204,7 +204,8 @@ const ROUND_OF_BIN: usize = 8;
 /// The bytes of a group's rooms, which stay in a core's cache.
 const GROUP_BYTES: usize = 128 << 10;
 
-/// Where there are enough bins, each thread gets so many groups: some have more weights than others.
+/// Where there are enough bins, each thread gets so many groups: some have more weights than
+/// others.
 const GROUPS_PER_THREAD: usize = 4;
 
 /// The weights of a block for each group, at least, and the most of a block.
