@@ -58,7 +58,6 @@ pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
 #[doc(hidden)]
 pub use crate::primitives::top::nth::kernel::NthShape;
 #[doc(hidden)]
-pub use crate::primitives::weighted::plan::WeightedPlan;
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
 pub use crate::render::{COMPILER_OPTIONS, Kernel, Kernels, check, source, with_kernels};
@@ -103,5 +102,4 @@ pub mod kernels {
     pub use crate::primitives::sort::{Asked, Bits, KeyMap, Kind, Parts, RankOf};
     pub use crate::primitives::top::kernel::{Top, TopArguments};
     pub use crate::primitives::top::nth::kernel::{Nth, NthArguments};
-    pub use crate::primitives::weighted::kernel::{Weighted, WeightedArguments};
 }

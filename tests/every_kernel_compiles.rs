@@ -317,19 +317,12 @@ fn histograms_of_every_kind() {
     compile(&sources.0);
 }
 
-/// Weighted histograms: the places of items of every rule, and weights of every size.
+/// Weighted histograms: the places of items of every rule, and sums of integers.
 #[test]
 fn weighted_histograms_of_every_kind() {
     fn places<F: Form<Item: Counted>, R: BinRule>(sources: &mut Sources) {
         let engine = Engine::Rows(kernels::Histogram::<u32, F, R>::rows_policy(90));
         sources.push::<kernels::PlacesOf<F, R>>(engine);
-    }
-    fn weights<T: Element>(sources: &mut Sources)
-    where
-        warpfold::ops::Add: Monoid<T>,
-    {
-        let engine = Engine::Rows(kernels::Weighted::<T>::rows_policy(90));
-        sources.push::<kernels::Weighted<T>>(engine);
     }
     let mut sources = Sources::default();
     places::<Slice<u8>, ByValue>(&mut sources);
@@ -345,10 +338,6 @@ fn weighted_histograms_of_every_kind() {
     sums::<Slice<u8>, ByValue, u32>(&mut sources);
     sums::<Slice<[u8; 4]>, ByValue, u64>(&mut sources);
     sums::<Slice<f64>, BySearch, u64>(&mut sources);
-    weights::<u8>(&mut sources);
-    weights::<warpfold::half::f16>(&mut sources);
-    weights::<f32>(&mut sources);
-    weights::<f64>(&mut sources);
     compile(&sources.0);
 }
 

@@ -1,34 +1,20 @@
-//! The kernels of weighted histograms run in the emulator, one launch after the other: weights are
-//! sorted stably by bin. Segments (`segmented/emulated.rs`) are folded as the law says.
+//! The kernels of weighted histograms run in the emulator: those that find the places of items, and
+//! those that add up integers. The sort and the fold of others are tested in their own rooms.
 
 use crate::emulator::{Argument, Grid, Module, Script, Toolchain, address, base_seed};
 use crate::sources::emulated::drawn_module;
-use crate::support::data::{Random, Sample, assert_same, sample};
-use crate::support::operators::Bicyclic;
+use crate::support::data::{Sample, assert_same, sample};
 use warpfold::codegen::kernels::{
     BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, HistogramArguments, PlacesOf,
-    SumsOf, TablesAt, Weight, Weighted, WeightedArguments, WeightedForm,
+    SumsOf, TablesAt, Weight, WeightedForm,
 };
 use warpfold::codegen::{
     Engine, Function, HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan,
-    HistogramPolicy, Lookup, LookupBytes, RowPolicy, Way, WeightedPlan,
+    HistogramPolicy, Lookup, LookupBytes, RowPolicy,
 };
-use warpfold::half::f16;
 use warpfold::ops::Add;
 use warpfold::source::{Form, Slice, SliceArguments, ZipArguments};
 use warpfold::{Bins, Counted, Monoid, bytemuck, histogram, histogram_weighted};
-
-/// Tiles of 512 items.
-const POLICY: RowPolicy = RowPolicy {
-    run: 1,
-    rows: 2,
-    batch: 2,
-    blocks: 1,
-    warps: 8,
-    sums: 1,
-    way: Way::Alone,
-    in_turn: false,
-};
 
 /// What a launch reads, and what it writes, by name. Buffers start a little behind an allocation.
 struct Launch<'a> {
@@ -86,160 +72,6 @@ impl<'a> Launch<'a> {
 
 fn vec_of<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Vec<T> {
     bytemuck::pod_collect_to_vec(bytes)
-}
-
-/// What an exclusive scan makes of counts.
-fn starts_of(counts: &[u64]) -> Vec<u64> {
-    let sums = counts.iter().scan(0, |sum, count| {
-        let start = *sum;
-        *sum += count;
-        Some(start)
-    });
-    sums.collect()
-}
-
-struct Check<'a, T: Sample> {
-    what: String,
-    module: &'a Module,
-    bins: usize,
-    parts: usize,
-    weights: Vec<T>,
-}
-
-impl<T: Sample> Check<'_, T> {
-    fn arguments(&self, length: usize) -> WeightedArguments {
-        WeightedArguments {
-            places: 0,
-            places_to: 0,
-            weights: 0,
-            out: 0,
-            digits: 0,
-            kept: 0,
-            length: length as u64,
-            parts: self.parts as u32,
-            shift: 0,
-            bits: 0,
-            bins: self.bins as u32,
-        }
-    }
-
-    /// Sorts, and compares each pass with a stable sort.
-    fn sort(&self, plan: &WeightedPlan, places: &[u32]) -> Vec<T> {
-        let length = places.len();
-        let grid = Grid::new(plan.tiles, 32 * POLICY.warps);
-        let (mut places, mut weights) = (places.to_vec(), self.weights.clone());
-        for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
-            let parts = if pass == 0 { self.parts } else { 1 };
-            let given = WeightedArguments {
-                shift,
-                bits,
-                parts: parts as u32,
-                ..self.arguments(length)
-            };
-            // Later passes learn on the device how many are left. What lies behind is not read.
-            let kept = [places.len() as u64];
-            let reads_kept = |launch: &mut Launch| match pass {
-                0 => 0,
-                _ => launch.reads("kept", &kept),
-            };
-            let mut launch = Launch::new(&self.what, self.module);
-            let arguments = WeightedArguments {
-                places: launch.reads("places", &places),
-                digits: launch.writes::<u64>("digits", plan.digits(bits)),
-                kept: reads_kept(&mut launch),
-                ..given
-            };
-            let digits: Vec<u64> = vec_of(&launch.run(&Weighted::<T>::COUNT, grid, arguments));
-
-            let digit = |place: u32| place >> shift & ((1 << bits) - 1);
-            let pairs = (0..places.len()).map(|i| (places[i], weights[i / parts]));
-            let mut sorted: Vec<_> = pairs.filter(|pair| pair.0 < self.bins as u32).collect();
-            sorted.sort_by_key(|pair| digit(pair.0));
-            let starts = starts_of(&digits);
-            assert_eq!(starts.last(), Some(&(sorted.len() as u64)), "{}", self.what);
-
-            let mut launch = Launch::new(&self.what, self.module);
-            let arguments = WeightedArguments {
-                places: launch.reads("places", &places),
-                weights: launch.reads("weights", &weights),
-                digits: launch.reads("digits", &starts),
-                kept: reads_kept(&mut launch),
-                places_to: launch.writes::<u32>("places_to", sorted.len()),
-                out: launch.writes::<T>("out", sorted.len()),
-                ..given
-            };
-            let output = launch.run(&Weighted::<T>::MOVE, grid, arguments);
-            let (moved, moved_weights) = output.split_at(4 * sorted.len());
-            (places, weights) = sorted.into_iter().unzip();
-            assert_eq!(vec_of::<u32>(moved), places, "{}", self.what);
-            assert_same(&vec_of::<T>(moved_weights), &weights, &self.what);
-        }
-        weights
-    }
-
-    fn run(&self, places: &[u32]) {
-        let plan = WeightedPlan::new(POLICY, places.len(), self.bins);
-        let sorted = self.sort(&plan, places);
-        let mut of_bins = vec![Vec::new(); self.bins + 1];
-        for (i, &place) in places.iter().enumerate() {
-            of_bins[place as usize].push(self.weights[i / self.parts]);
-        }
-        of_bins.truncate(self.bins);
-        assert_same(&sorted, &of_bins.concat(), &self.what);
-    }
-}
-
-/// Of so many places, some bins, and how many places have one weight.
-const CASES: [(usize, usize, usize); 9] = [
-    (1, 1, 1),
-    (255, 1, 1),
-    (257, 2, 1),
-    (513, 3, 3),
-    (3000, 4, 1),
-    (2000, 256, 1),
-    (2000, 300, 1),
-    (1000, 70_000, 1),
-    (4096, 17, 4),
-];
-
-fn check<T: Sample>(name: &str) {
-    let Some(toolchain) = Toolchain::get() else {
-        return;
-    };
-    let engine = Engine::Rows(POLICY);
-    let Some(module) = drawn_module::<Weighted<T>>(toolchain, name, engine) else {
-        return;
-    };
-    let mut random = Random::new(base_seed());
-    for (number, (length, bins, parts)) in CASES.into_iter().enumerate() {
-        let check = Check::<T> {
-            what: format!("{name}: {length} in {bins} bins, {parts} for a weight"),
-            module: &module,
-            bins,
-            parts,
-            weights: sample::<T>(length.div_ceil(parts), number as u64),
-        };
-        // Of all bins alike, mostly of the first, or of one and of none.
-        let mut place = |kind: usize| match kind {
-            0 => (random.next() % (bins as u64 + 1)) as u32,
-            1 => ((random.next() % 64) * (random.next() % 64)) as u32 % (bins as u32 + 1),
-            _ => [bins as u32 - 1, bins as u32][usize::from(random.next().is_multiple_of(9))],
-        };
-        let kinds = if bins > 1000 { 1 } else { 3 };
-        for kind in 0..kinds {
-            let places: Vec<u32> = (0..length).map(|_| place(kind)).collect();
-            check.run(&places);
-        }
-    }
-}
-
-#[test]
-fn weights_of_every_size() {
-    check::<u8>("u8");
-    check::<f16>("f16");
-    check::<f32>("f32");
-    check::<f64>("f64");
-    check::<Bicyclic>("Bicyclic");
 }
 
 /// The counter of each part of each item, which is what a histogram of that item alone counts.

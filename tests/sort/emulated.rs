@@ -18,7 +18,10 @@ use warpfold::{Element, Order, bytemuck};
 enum Form {
     Keys,
     InPlace,
+    /// Places of 64 bits, and no keys.
     Places,
+    /// Keys, and places as values.
+    KeysAndPlaces,
 }
 
 /// The modules of a shape. Few lengths need all of them, so each is compiled when it is first
@@ -78,9 +81,14 @@ impl<'a> Modules<'a> {
         script.filled("in", align, bytes, "keys");
         script.buffer("out", align, if form == Form::InPlace { 0 } else { bytes });
         script.buffer("room", 0, bytes);
-        let value_bytes = values.map_or(0, size_of_val);
+        let beside = form == Form::KeysAndPlaces;
+        let value_bytes = match beside {
+            true => size_of::<V>() * len,
+            false => values.map_or(0, size_of_val),
+        };
         script.file("values", values.map_or(&[], bytemuck::cast_slice));
-        script.filled("values_in", align_of::<V>(), value_bytes, "values");
+        let given_bytes = values.map_or(0, size_of_val);
+        script.filled("values_in", align_of::<V>(), given_bytes, "values");
         let out_bytes = if places { 8 * len } else { value_bytes };
         let in_place = form == Form::InPlace;
         script.buffer("values_out", 8, if in_place { 0 } else { out_bytes });
@@ -159,7 +167,7 @@ impl<'a> Modules<'a> {
         if !places {
             script.save(keys_out);
         }
-        if has_values || places {
+        if has_values || places || beside {
             script.save(values_out);
         }
         let saved = script.run_to_the_end(what, module);
@@ -210,7 +218,7 @@ fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[
             let places = oracle(order, &keys);
             let sorted = by_places(&keys, &places);
             // Another form each time; over all lengths and patterns each form meets each of both.
-            match seed % 5 {
+            match seed % 6 {
                 form @ 0..2 => {
                     let form = [Form::Keys, Form::InPlace][form as usize];
                     let given = modules.run::<K, u8>(&what, code, &keys, None, form, (bits, seed));
@@ -223,8 +231,17 @@ fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[
                     let given: Vec<u64> = bytemuck::pod_collect_to_vec(&given.1);
                     assert_eq!(given, places, "{what}");
                 }
+                3 => {
+                    let form = Form::KeysAndPlaces;
+                    let given =
+                        with_places.run::<K, u32>(&what, code, &keys, None, form, (bits, seed));
+                    assert_bits(&given.0, &sorted, &format!("{what} {form:?}"));
+                    let given = bytemuck::pod_collect_to_vec::<u8, u32>(&given.1);
+                    let given: Vec<u64> = given.into_iter().map(u64::from).collect();
+                    assert_eq!(given, places, "{what} {form:?}");
+                }
                 form => {
-                    let form = [Form::Keys, Form::InPlace][form as usize - 3];
+                    let form = [Form::Keys, Form::InPlace][form as usize - 4];
                     let values: Vec<u32> = (0..len as u32)
                         .map(|i| i.wrapping_mul(0x9E37_79B1))
                         .collect();

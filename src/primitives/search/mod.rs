@@ -309,7 +309,7 @@ pub fn search_kernels<K: Sortable>(capability: u32) -> [(Kernel, RowPolicy); 2] 
 }
 
 /// The arguments of a search for needles in numbers that lie at an address.
-fn bounds_of<A>(
+pub(crate) fn bounds_of<A>(
     needles: A,
     (address, len): (u64, usize),
     order: Order,

@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The largest values that move with their keys in every pass.
-const MOST_VALUE: usize = 16;
+pub(crate) const MOST_VALUE: usize = 16;
 
 /// Sorts keys of type `K` on a GPU's stream. Cheap to clone.
 ///
@@ -161,42 +161,47 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
     ///
     /// As [`Sort::load`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
+        const { Self::FITS };
         let sort = SortPairs::load_lazily(context)?;
         sort.sorter.load()?;
         Ok(sort)
     }
 
+    /// Kernels that are loaded when they are needed. The caller sees to it that values have up to
+    /// [`MOST_VALUE`] bytes.
     pub(crate) fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        const { Self::FITS };
         Ok(SortPairs {
             sorter: Sorter::lazily(context, SortShape::of_pairs::<K, V>(), false)?,
             types: PhantomData,
         })
     }
 
-    /// What [`run_in_place`](SortPairs::run_in_place) needs for so many pairs, in bytes.
+    /// What [`run`](SortPairs::run) needs for so many pairs, in bytes.
     pub(crate) fn scratch_bytes(&self, len: usize) -> usize {
         self.sorter.plan(len).scratch(0, false).end as usize
     }
 
-    /// Enqueues the sorting of keys and values at two addresses.
+    /// Enqueues the sorting of keys and values from their addresses to others, which may be the
+    /// same: those of the keys in turn, then those of the values. For values at address 0 the
+    /// places of the keys are taken.
     ///
     /// # Safety
     ///
     /// So many lie there, in the kernels' context. From `scratch` on, a multiple of 256, there are
     /// as many bytes as [`scratch_bytes`](SortPairs::scratch_bytes) says. All are the call's alone,
-    /// and stay until the work on the stream is done. The workspace serves the stream.
-    pub(crate) unsafe fn run_in_place(
+    /// and stay until the work on the stream is done. The workspace serves the stream. Where
+    /// places are taken, values are unsigned, and there is one for each place.
+    pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
         order: Order,
-        (keys, values, len): (u64, u64, usize),
+        (keys, values, len): ([u64; 2], [u64; 2], usize),
         scratch: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
         let call = Call {
-            values: (values, values),
-            ..Call::of_keys::<K>(order, keys, keys, len)
+            values: (values[0], values[1]),
+            ..Call::of_keys::<K>(order, keys[0], keys[1], len)
         };
         // SAFETY: the caller's.
         unsafe { self.sorter.run(stream, &call, scratch, workspace) }

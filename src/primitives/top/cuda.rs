@@ -462,20 +462,17 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         let (ranks, at, room) = (arguments.ranks, arguments.at, plan.room());
         // SAFETY: the caller's; the candidates are the call's own.
         unsafe {
+            let (ranks, at) = ([ranks; 2], [at; 2]);
+            let workspace = arguments.workspace;
             // All of a source without flags stand in their order already.
             if way == TopWay::FilterAndSort || F::Item::FLAGGED {
                 let pairs = (at, ranks, room);
-                self.by_place.run_in_place(
-                    stream,
-                    ascending,
-                    pairs,
-                    scratch,
-                    arguments.workspace,
-                )?;
+                let by_place = &self.by_place;
+                by_place.run(stream, ascending, pairs, scratch, workspace)?;
             }
             let pairs = (ranks, at, room);
-            self.by_rank
-                .run_in_place(stream, ascending, pairs, scratch, arguments.workspace)?;
+            let by_rank = &self.by_rank;
+            by_rank.run(stream, ascending, pairs, scratch, workspace)?;
         }
         let grid = shared_out(plan.k as u64, 256, most);
         run(&Top::<F>::STORE, grid, arguments)

@@ -1,26 +1,17 @@
 //! Weighted histograms for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{Weighted, WeightedArguments};
-use super::plan::{Scratch, WeightedPlan};
+use super::sort_and_fold::SortAndFold;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
-use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{
-    Collect, Gpu, Histogram, Scan, StreamBinder, Workspace, check_context, context_capability,
-    driver_error,
-};
+use crate::cuda::{Collect, Gpu, StreamBinder, Workspace, check_context};
 use crate::element::assert_element_size;
-use crate::engine::{Engine, HEADER_BYTES, RowPolicy};
+use crate::engine::HEADER_BYTES;
 use crate::ops::Add;
-use crate::primitives::histogram::cuda::{PlaceKernels, SumKernels};
+use crate::primitives::histogram::cuda::SumKernels;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::primitives::segmented::cuda::{Call, SegmentedReduce};
-use crate::primitives::segmented::{OffsetsArguments, OffsetsOf};
-use crate::render::Kernels as _;
 use crate::source::{Form, Map, Slice, SliceArguments, Source};
-use crate::{Element, Error, Monoid, Prefixes, Result, function};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, result};
+use crate::{Element, Error, Monoid, Result, function};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use std::any::TypeId;
 use std::sync::Arc;
 
@@ -63,17 +54,16 @@ use std::sync::Arc;
 /// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than
 /// 32 bits. That takes the time of reading items and weights.
 ///
-/// Weights of other types are sorted by bin first, stably, and then those of each bin are folded as
-/// [segments](crate::cuda::SegmentedReduce). A call enqueues a launch that finds the bins, a
-/// histogram, a scan, three launches for each 8 bits of the number of bins, and one or two that
-/// fold. The sort is that of Merrill and Grimshaw, "High performance and scalable radix sorting"
-/// (2011).
+/// Weights of other types are [sorted](crate::cuda::SortPairs) by bin first, and then those of each
+/// bin are folded as [segments](crate::cuda::SegmentedReduce). A launch before finds the bins, and
+/// one between finds where each begins.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`]; they can share one. But here it also holds what is sorted: for each item and
-/// channel 8 to 24 bytes and one or two weights, and for each bin 8 to 16 bytes.
-#[derive(Debug)]
+/// As for [`Scan`](crate::cuda::Scan); they can share one. But here it also holds what is sorted:
+/// 12 bytes and two weights for each item, and 8 bytes for each bin. Weights of more than 16 bytes,
+/// and those of items with several channels, stay where they are: then it is 28 bytes for each item
+/// and channel. The sort takes what [`SortPairs`](crate::cuda::SortPairs) says besides.
 pub struct WeightedHistogram<W: Element, F: Form<Item: Counted>>
 where
     Add: Monoid<W>,
@@ -87,7 +77,6 @@ where
 /// The sums of the weights of a slice's elements.
 pub type WeightedHistogramOf<W, X> = WeightedHistogram<W, Slice<X>>;
 
-#[derive(Debug)]
 enum Way<W: Element, F: Form<Item: Counted>>
 where
     Add: Monoid<W>,
@@ -95,7 +84,7 @@ where
     /// Integers, and what narrows their sums.
     AddUp(Box<SumKernels<F>>, Narrow),
     /// Sort and fold.
-    Sort(Box<Sort<W, F>>),
+    Sort(Box<SortAndFold<W, F>>),
 }
 
 /// What narrows sums of 32 bits.
@@ -105,13 +94,14 @@ enum Narrow {
     To16(Collect<Map<narrow_16, Slice<u32>>>),
 }
 
-impl std::fmt::Debug for Narrow {
+impl<W: Element, F: Form<Item: Counted>> std::fmt::Debug for WeightedHistogram<W, F>
+where
+    Add: Monoid<W>,
+{
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Narrow::Nothing => "Nothing",
-            Narrow::To8(_) => "To8",
-            Narrow::To16(_) => "To16",
-        })
+        f.debug_struct("WeightedHistogram")
+            .field("sums", &self.all)
+            .finish_non_exhaustive()
     }
 }
 
@@ -123,19 +113,6 @@ fn narrow_8(sum: u32) -> u8 {
 #[function]
 fn narrow_16(sum: u32) -> u16 {
     sum as u16
-}
-
-#[derive(Debug)]
-struct Sort<W: Element, F: Form<Item: Counted>>
-where
-    Add: Monoid<W>,
-{
-    places: PlaceKernels<F>,
-    counts: Histogram<u64, Slice<u32>>,
-    scan: Scan<u64, Add>,
-    kernels: Arc<Loaded>,
-    policy: RowPolicy,
-    fold: SegmentedReduce<W, Add, Slice<W>, OffsetsOf<u64>>,
 }
 
 /// Whether the type is a built-in integer, whose [`Add`] wraps.
@@ -186,7 +163,7 @@ where
             };
             Way::AddUp(Box::new(kernels), narrow)
         } else {
-            Way::Sort(Box::new(Sort::load(stream, bins, all)?))
+            Way::Sort(Box::new(SortAndFold::load(stream, bins)?))
         };
         Ok(WeightedHistogram {
             context: context.clone(),
@@ -203,22 +180,18 @@ where
 
     /// The bytes of a [`Workspace`] that a call with `len` items needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let scans = self.scan_bytes(len);
+        let shared = self.shared_bytes(len);
         // Scratch memory starts at a multiple of 256, a workspace at any multiple of 16.
-        scans + self.scratch_bytes(scans as u64, len) + (256 - 16)
+        shared + self.scratch_bytes(shared as u64, len) + (256 - 16)
     }
 
-    /// What the scans and the fold of a call need: the header at least, which other calls believe
-    /// in.
-    fn scan_bytes(&self, len: usize) -> usize {
-        let Way::Sort(sort) = &self.way else {
-            return HEADER_BYTES;
-        };
-        let plan = sort.plan(len * self.parts, self.all);
-        let digits = plan.passes.iter().map(|&(_, bits)| plan.digits(bits));
-        let longest = digits.fold(self.all + 1, usize::max);
-        let scans = sort.scan.workspace_bytes(longest).max(HEADER_BYTES);
-        scans.max(sort.fold.workspace_bytes(len * self.parts))
+    /// What of the workspace the launches of others use: the header at least, which later calls
+    /// believe in.
+    fn shared_bytes(&self, len: usize) -> usize {
+        match &self.way {
+            Way::AddUp(..) => HEADER_BYTES,
+            Way::Sort(sort) => sort.fold_bytes(len * self.parts),
+        }
     }
 
     /// What a call needs besides, from an address on.
@@ -260,14 +233,14 @@ where
             });
         }
         Error::check_length(self.all, output.len())?;
-        let scans = self.scan_bytes(len);
+        let shared = self.shared_bytes(len);
         let given = workspace.arguments(stream, self.workspace_bytes(len))?;
         let (weights, _reading) = weights.device_ptr(stream);
         let (output, _writing) = output.device_ptr_mut(stream);
-        let scratch = given.address + scans as u64;
+        let scratch = given.address + shared as u64;
         // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
-        // stream's order and cudarc's events protect it. The scratch memory lies behind what the
-        // scans use.
+        // stream's order and cudarc's events protect it. The scratch memory lies behind what
+        // others use.
         unsafe { self.run(stream, input, (weights, output), scratch, workspace) }
     }
 
@@ -277,7 +250,7 @@ where
     ///
     /// `source` has the arguments of a source in the kernels' context with `len` items, and there
     /// are as many weights, and room for all sums. There is as much scratch memory as
-    /// [`scratch_bytes`](WeightedHistogram::scratch_bytes) says, outside of what scans use of the
+    /// [`scratch_bytes`](WeightedHistogram::scratch_bytes) says, outside of what others use of the
     /// workspace. Nothing else uses any of them before the work on the stream is done.
     unsafe fn run(
         &self,
@@ -287,195 +260,44 @@ where
         scratch: u64,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe {
-            let sort = match &self.way {
-                Way::AddUp(kernels, narrow) => {
-                    let wide = scratch.next_multiple_of(256);
-                    let slice = SliceArguments { address: wide };
-                    let (sums, all) = ((source, len), self.all);
-                    return match narrow {
+        match &self.way {
+            Way::Sort(sort) => {
+                let sizes = (len * self.parts, self.all);
+                let scratch = sort.scratch(scratch, sizes.0, sizes.1);
+                let weights = (weights, self.parts);
+                // SAFETY: the caller's.
+                unsafe {
+                    sort.run(
+                        stream,
+                        (source, len),
+                        weights,
+                        sizes,
+                        out,
+                        &scratch,
+                        workspace,
+                    )
+                }
+            }
+            Way::AddUp(kernels, narrow) => {
+                let wide = scratch.next_multiple_of(256);
+                let slice = SliceArguments { address: wide };
+                let sums = (source, len);
+                // SAFETY: the caller's.
+                unsafe {
+                    match narrow {
                         Narrow::Nothing => kernels.run(stream, sums, weights, out),
                         Narrow::To8(narrow) => {
                             kernels.run(stream, sums, weights, wide)?;
-                            narrow.run(stream, slice, all, out, false)
+                            narrow.run(stream, slice, self.all, out, false)
                         }
                         Narrow::To16(narrow) => {
                             kernels.run(stream, sums, weights, wide)?;
-                            narrow.run(stream, slice, all, out, false)
+                            narrow.run(stream, slice, self.all, out, false)
                         }
-                    };
+                    }
                 }
-                Way::Sort(sort) => sort,
-            };
-            let places = len * self.parts;
-            let scratch = sort.scratch(scratch, places, self.all);
-            let weights = (weights, self.parts);
-            let sizes = (places, self.all);
-            sort.run(
-                stream,
-                (source, len),
-                weights,
-                sizes,
-                out,
-                &scratch,
-                workspace,
-            )
-        }
-    }
-}
-
-impl<W: Element, F: Form<Item: Counted>> Sort<W, F>
-where
-    Add: Monoid<W>,
-{
-    fn load(
-        stream: &Arc<CudaStream>,
-        bins: &Bins<<F::Item as Counted>::Value>,
-        all: usize,
-    ) -> Result<Self> {
-        let context = stream.context();
-        let policy = Weighted::<W>::rows_policy(context_capability(context)?);
-        let kernel = Weighted::<W>::kernel(Engine::Rows(policy));
-        Ok(Sort {
-            places: PlaceKernels::load(stream, bins)?,
-            counts: Histogram::load(stream, &Bins::values(all)?)?,
-            scan: Scan::load_lazily(context)?,
-            kernels: Loaded::get(&kernel, context)?,
-            policy,
-            fold: SegmentedReduce::load(context)?,
-        })
-    }
-
-    fn plan(&self, places: usize, all: usize) -> WeightedPlan {
-        WeightedPlan::new(self.policy, places, all)
-    }
-
-    fn scratch(&self, from: u64, places: usize, all: usize) -> Scratch {
-        let plan = self.plan(places, all);
-        plan.scratch(from, (places, all), size_of::<W>())
-    }
-
-    /// Sorts the weights by the bins of their items, and folds those of each bin. `parts` places
-    /// have one weight.
-    ///
-    /// # Safety
-    ///
-    /// As for [`WeightedHistogram::run`].
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn run(
-        &self,
-        stream: &CudaStream,
-        source: (F::Arguments, usize),
-        (weights, parts): (u64, usize),
-        (places, all): (usize, usize),
-        out: u64,
-        scratch: &Scratch,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let address = scratch.places[0];
-        // SAFETY: the caller's; there is room for all places and counts, and for one more, which
-        // becomes the end of the last bin.
-        unsafe {
-            self.places.run(stream, source, address)?;
-            let slice = (SliceArguments { address }, places);
-            self.counts.run(stream, slice, scratch.offsets)?;
-            let end = scratch.offsets + 8 * all as u64;
-            result::memset_d8_async(end, 0, 8, stream.cu_stream())
-                .map_err(|error| driver_error("clearing memory", error))?;
-            self.scan_in_place(stream, (scratch.offsets, all + 1), workspace)?;
-            let sorted = self.sort(stream, (weights, parts), (places, all), scratch, workspace)?;
-            let call = Call {
-                source: SliceArguments { address: sorted },
-                segments: OffsetsArguments {
-                    offsets: scratch.offsets,
-                    count: all as u64,
-                    items: places as u64,
-                },
-                len: places,
-                count: all,
-                out,
-            };
-            self.fold.run(stream, call, None, workspace)
-        }
-    }
-
-    /// Sorts weights by their places, and leaves out those that have no bin. Returns where they
-    /// lie.
-    ///
-    /// # Safety
-    ///
-    /// As for [`WeightedHistogram::run`]. All places are known.
-    unsafe fn sort(
-        &self,
-        stream: &CudaStream,
-        (weights, parts): (u64, usize),
-        (places, all): (usize, usize),
-        scratch: &Scratch,
-        workspace: &mut Workspace,
-    ) -> Result<u64> {
-        let plan = self.plan(places, all);
-        let tiles = blocks(plan.tiles.max(1), places as u64)?;
-        let grid = Grid::new(tiles, 32 * self.policy.warps, 0);
-        let mut arguments = WeightedArguments {
-            places: 0,
-            places_to: 0,
-            weights,
-            out: 0,
-            digits: 0,
-            kept: 0,
-            length: places as u64,
-            parts: parts as u32,
-            shift: 0,
-            bits: 0,
-            bins: all as u32,
-        };
-        for (pass, &(shift, bits)) in plan.passes.iter().enumerate() {
-            // The first pass's digits say how many places are left, so they stay.
-            let (digits, count) = (scratch.digits[pass.min(1)], plan.digits(bits));
-            arguments = WeightedArguments {
-                places: scratch.places[pass % 2],
-                places_to: scratch.places[(pass + 1) % 2],
-                out: scratch.weights[pass % 2],
-                digits,
-                shift,
-                bits,
-                ..arguments
-            };
-            // SAFETY: the caller's; the arguments are what the kernels are written for.
-            unsafe {
-                launch(
-                    &self.kernels,
-                    stream,
-                    &Weighted::<W>::COUNT,
-                    grid,
-                    arguments,
-                )?;
-                self.scan_in_place(stream, (digits, count), workspace)?;
-                launch(&self.kernels, stream, &Weighted::<W>::MOVE, grid, arguments)?;
-            }
-            (arguments.weights, arguments.parts) = (arguments.out, 1);
-            if pass == 0 {
-                arguments.kept = digits + 8 * (count as u64 - 1);
             }
         }
-        Ok(arguments.weights)
-    }
-
-    /// Makes starts of counts.
-    ///
-    /// # Safety
-    ///
-    /// So many counts lie at the address, in the kernels' context, and are the call's alone.
-    unsafe fn scan_in_place(
-        &self,
-        stream: &CudaStream,
-        counts: (u64, usize),
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let (kernels, prefixes) = (&self.scan.kernels, Prefixes::exclusive());
-        // SAFETY: the caller's; nothing but these numbers is read.
-        unsafe { kernels.run_at(stream, prefixes, None, counts, workspace) }
     }
 }
 
@@ -497,7 +319,7 @@ where
     let histogram = WeightedHistogram::<W, F>::load(gpu.stream(), bins)?;
     // The workspace is kept, and what is sorted is not.
     let scratch = gpu.allocate::<u8>(histogram.scratch_bytes(0, len))?;
-    gpu.with_workspace(histogram.scan_bytes(len), |stream, workspace| {
+    gpu.with_workspace(histogram.shared_bytes(len), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order. Memory of its own starts
         // at a multiple of 256.
         unsafe {

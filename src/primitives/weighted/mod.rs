@@ -3,9 +3,8 @@
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
-pub(crate) mod kernel;
-pub(crate) mod plan;
-mod tuning;
+#[cfg(feature = "cuda")]
+mod sort_and_fold;
 
 use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
@@ -72,11 +71,10 @@ impl Device {
     /// On a GPU integers are added up as a [histogram](Device::histogram) counts: in the same
     /// launches, at the speed of reading items and weights.
     ///
-    /// Weights of other types are sorted by bin there, and those of each bin folded. That takes
-    /// three launches for each 8 bits of the number of bins, a histogram, and some four more.
-    /// Memory: for each item and channel 8 to 24 bytes, and one or two weights; for each bin 8
-    /// bytes. The sort is that of Merrill and Grimshaw,
-    /// "High performance and scalable radix sorting" (2011).
+    /// Weights of other types are [sorted](Device::sort_pairs) by bin there, and those of each bin
+    /// folded as a [segment](Device::segmented_reduce). Memory: 12 bytes and two weights for each
+    /// item, and 8 bytes for each bin. Of weights of more than 16 bytes, and of items with several
+    /// channels, 28 bytes for each item and channel.
     ///
     /// It does not wait for the result.
     ///
