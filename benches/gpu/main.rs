@@ -26,11 +26,13 @@ mod measure;
 mod record;
 mod report;
 mod roofline;
+mod rows;
 mod segments;
 mod select;
 mod shards;
 mod sort;
 mod sources;
+mod table;
 mod torch;
 mod trial;
 
@@ -43,7 +45,7 @@ use warpfold::Device;
 
 const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
-       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--charts FOLDER]
+       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--rows FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
 'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'shards'.
@@ -52,6 +54,7 @@ Without --report, measures what contains one of the FILTERs in its name, such as
 
 With --report, which needs no GPU, makes the documents from such files, a run for each card.
   --into FILE      the Markdown file whose part between the markers is replaced [default: BENCHMARKS.md]
+  --rows FILE      where the table of every row goes [default: benches/results/rows.md]
   --charts FOLDER  where the charts go [default: benches/charts]
 
 CUB is taken from libcub_peer.so beside the program or from $WARPFOLD_CUB_PEER, or is built with nvcc. PyTorch is python3's.
@@ -63,6 +66,7 @@ struct Options {
     json: PathBuf,
     reports: Vec<PathBuf>,
     into: PathBuf,
+    rows: PathBuf,
     charts: PathBuf,
 }
 
@@ -80,6 +84,7 @@ impl Options {
             json: folder.join("bench-gpu.json"),
             reports: Vec::new(),
             into: "BENCHMARKS.md".into(),
+            rows: "benches/results/rows.md".into(),
             charts: "benches/charts".into(),
         };
         while let Some(argument) = arguments.next() {
@@ -88,6 +93,7 @@ impl Options {
                 "--json" => options.json = file()?.into(),
                 "--report" => options.reports.push(file()?.into()),
                 "--into" => options.into = file()?.into(),
+                "--rows" => options.rows = file()?.into(),
                 "--charts" => options.charts = file()?.into(),
                 "--quick" => options.quick = true,
                 // What cargo adds.
@@ -109,7 +115,7 @@ fn main() -> ExitCode {
     }
     let done = Options::parse(env::args().skip(1)).and_then(|options| match &options.reports[..] {
         [] => measure(&options),
-        runs => report(runs, &options.into, &options.charts),
+        runs => report(runs, &options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -162,11 +168,12 @@ fn measure(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn report(runs: &[PathBuf], into: &Path, charts: &Path) -> Result<(), String> {
+fn report(runs: &[PathBuf], options: &Options) -> Result<(), String> {
     let run = |json: &PathBuf| {
         let run: Result<Run, _> = serde_json::from_str(&read(json)?);
         run.map_err(|error| format!("{}: {error}", json.display()))
     };
+    let (into, charts) = (&options.into, &options.charts);
     let runs: Vec<Run> = runs.iter().map(run).collect::<Result<_, _>>()?;
     let document = report::replace(&read(into)?, &report::markdown(&runs, charts))
         .map_err(|error| format!("{}: {error}", into.display()))?;
@@ -174,6 +181,7 @@ fn report(runs: &[PathBuf], into: &Path, charts: &Path) -> Result<(), String> {
     for chart in chart::CHARTS {
         write(&charts.join(chart.file), &chart.svg(&runs[0])?)?;
     }
+    write(&options.rows, &rows::markdown(&runs))?;
     write(into, &document)
 }
 

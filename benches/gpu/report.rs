@@ -1,7 +1,8 @@
 //! The GPU part of BENCHMARKS.md, made of a run.
 
 use crate::chart::CHARTS;
-use crate::record::{Cell, Combination, Library, Run, Spread, Times, gbs, median, ratio};
+use crate::record::{Cell, Combination, Library, Run, Sharded, Spread, gbs, median, ratio};
+use crate::table::{Table, cut, length, us};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -17,10 +18,8 @@ const GOAL: f64 = 0.85;
 /// CUB is ahead where its time is less than this share of ours. What is above is noise.
 const AHEAD: f64 = 0.99;
 
-/// What has a table of its own, with all lengths and PyTorch.
-const BY_DATA: &[&str] = &[
-    "segments", "axes", "by key", "sort", "top", "gather", "scatter",
-];
+/// How many rows are named of those that fall short the most.
+const NAMED: usize = 12;
 
 /// `document` with `part` between the markers, and all else as it was.
 pub(crate) fn replace(document: &str, part: &str) -> Result<String, String> {
@@ -47,26 +46,23 @@ pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
     let Some(first) = runs.first() else {
         return text;
     };
-    let _ = writeln!(text, "## Every row\n\n{}", rows(runs));
+    if let Some(table) = by_primitive(runs) {
+        let _ = writeln!(text, "## By primitive\n\n{table}");
+    }
     text += "## Sums of `f32` by length\n\n";
     for chart in CHARTS {
         let path = charts.join(chart.file);
         let _ = writeln!(text, "![{}]({})\n", chart.title, path.display());
     }
     for (title, table) in [
-        (None, by_length(first)),
-        (Some("Segments, axes, keys and sorts"), by_data(first)),
-        (Some("The price of the law"), price_of_the_law(first)),
-        (Some("The price of your own operator"), price_of_own(first)),
-        (Some("Compiling and loading"), loading(first)),
-        (Some("Data in host memory"), host_data(first)),
-        (Some("One array over two GPUs"), shards(first)),
+        ("The price of the law", price_of_the_law(first)),
+        ("The price of your own operator", price_of_own(first)),
+        ("Compiling and loading", loading(first)),
+        ("Data in host memory", host_data(first)),
+        ("One array over two GPUs", shards(first)),
     ] {
         let Some(table) = table else { continue };
-        if let Some(title) = title {
-            let _ = writeln!(text, "## {title}\n");
-        }
-        let _ = writeln!(text, "{table}");
+        let _ = writeln!(text, "## {title}\n\n{table}");
     }
     text
 }
@@ -117,36 +113,34 @@ fn falls_short(run: &Run) -> String {
         }
     }
     worst.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let worst: Vec<String> = (worst.iter())
-        .map(|(name, ratio, length, cells)| {
-            let ratio = (ratio * 100.0).floor() / 100.0;
-            let cells = if *cells == 1 {
-                "one length".into()
-            } else {
-                format!("{cells} lengths")
-            };
-            format!("`{name}` {ratio:.2} at {length} ({cells})")
-        })
-        .collect();
     let mut text = format!(
-        "**{}.** CUB is ahead by 1% and more in {} of {} cells",
+        "**{}.** CUB is ahead by 1% and more in {} of {} cells, of {} rows",
         run.machine.gpu,
         behind.count(),
-        compared.len()
+        compared.len(),
+        worst.len()
     );
-    if !worst.is_empty() {
-        let _ = write!(
-            text,
-            "; its time over ours at the worst: {}",
-            worst.join(", ")
-        );
+    let mut table = Table::new(&["", "CUB's time over ours, at the least", "at", "lengths"]);
+    for (name, ratio, length, cells) in worst.iter().take(NAMED) {
+        table.row([
+            name.clone(),
+            cut(Some(*ratio)),
+            length.clone(),
+            cells.to_string(),
+        ]);
     }
-    text += ".\n";
+    text += match worst.len() > NAMED {
+        true => "; those that fall short the most:\n\n",
+        false => ".\n\n",
+    };
+    if let Some(table) = table.text("") {
+        let _ = writeln!(text, "{table}");
+    }
     let limits = limits(run);
     let mut below: Vec<_> = limits.iter().filter(|limit| limit.share < GOAL).collect();
     below.sort_by(|a, b| a.share.total_cmp(&b.share));
     if !limits.is_empty() {
-        let names: Vec<String> = (below.iter())
+        let names: Vec<String> = (below.iter().take(NAMED))
             .map(|limit| format!("`{}` {:.0}%", limit.name, (100.0 * limit.share).floor()))
             .collect();
         let _ = write!(
@@ -157,82 +151,11 @@ fn falls_short(run: &Run) -> String {
             100.0 * GOAL
         );
         if !names.is_empty() {
-            let _ = write!(text, "; below: {}", names.join(", "));
+            let _ = write!(text, "; the lowest: {}", names.join(", "));
         }
         text += ".\n";
     }
     text + "\n"
-}
-
-/// A row for each primitive on a type with an operator, and columns for each card.
-fn rows(runs: &[Run]) -> String {
-    let several = runs.len() > 1;
-    let mut head = vec![String::new(), "elements".to_owned()];
-    for run in runs {
-        let card = match several {
-            true => format!("{}: ", run.machine.gpu.trim_start_matches("NVIDIA ")),
-            false => String::new(),
-        };
-        for column in ["µs", "of a copy", "ratio", "least ratio", "at"] {
-            head.push(format!("{card}{column}"));
-        }
-    }
-    let mut table = Table {
-        head,
-        rows: Vec::new(),
-    };
-    let mut names: Vec<String> = Vec::new();
-    for cell in runs.iter().flat_map(|run| &run.cells) {
-        let has_own_table =
-            ["free", "own"].contains(&&*cell.operator) || BY_DATA.contains(&&*cell.primitive);
-        if !names.contains(&cell.name()) && !has_own_table {
-            names.push(cell.name());
-        }
-    }
-    for name in names {
-        let longest = (runs.iter().flat_map(|run| &run.cells))
-            .filter(|cell| cell.is_plain() && cell.name() == name)
-            .map(|cell| cell.length)
-            .max();
-        let Some(longest) = longest else { continue };
-        let mut row = vec![name.clone(), length(longest)];
-        for run in runs {
-            row.extend(columns(run, &name, longest));
-        }
-        table.row(row);
-    }
-    let remark = "*Ratio* is CUB's time over ours at that length, *least ratio* the lowest of all \
-                  lengths that were measured, and *at* is where. By the GPU's time: up to 64 MiB \
-                  from graphs of 64 calls, which leave out how fast the host enqueues. Ratios are \
-                  cut off after two digits: 🔴 where CUB is faster, bold where ours takes less than \
-                  four fifths of its time. *Of a copy* counts what the problem must move: a \
-                  reduction reads n elements, a scan reads n and writes n.";
-    table.text(remark).unwrap_or_default()
-}
-
-/// What one card has to say about a row.
-fn columns(run: &Run, name: &str, longest: usize) -> [String; 5] {
-    let cells = || run.cells.iter().filter(|cell| cell.name() == name);
-    let at = cells().find(|cell| cell.is_plain() && cell.length == longest);
-    let us_of = at.and_then(|cell| median(cell.times(), Library::Warpfold));
-    let share = at.zip(us_of).map(|(cell, us)| {
-        let rate = gbs(cell.bytes(), us);
-        format!("{:.0}%", (100.0 * rate / run.copy_gbs()).floor())
-    });
-    let least = cells()
-        .filter_map(|cell| Some((ratio(cell.times(), Library::Cub)?, cell)))
-        .min_by(|a, b| a.0.total_cmp(&b.0));
-    let place = least.map(|(_, cell)| match cell.offset {
-        0 => length(cell.length),
-        from => format!("{} from {from}", length(cell.length)),
-    });
-    [
-        us_of.map_or(String::new(), us),
-        share.unwrap_or_default(),
-        cut(at.and_then(|cell| ratio(cell.times(), Library::Cub))),
-        cut(least.map(|(ratio, _)| ratio)),
-        place.unwrap_or_default(),
-    ]
 }
 
 /// What memory and arithmetic allow a row at its longest, and our share of that.
@@ -283,94 +206,6 @@ fn read_gbs(run: &Run) -> f64 {
         times.into_iter().flatten().map(|us| gbs(cell.bytes(), us))
     });
     rates.fold(run.copy_gbs(), f64::max)
-}
-
-fn by_length(run: &Run) -> Option<String> {
-    let mut table = Table::new(&[
-        "",
-        "elements",
-        "graph: ours",
-        "CUB",
-        "ratio",
-        "PyTorch",
-        "copy",
-        "stream: ours",
-        "CUB",
-        "ratio",
-        "PyTorch",
-        "copy",
-        "host: ours",
-        "CUB",
-    ]);
-    let sums = run
-        .cells
-        .iter()
-        .filter(|cell| cell.element == "f32" && cell.operator == "add" && cell.is_plain());
-    for cell in sums {
-        let columns = |times: &Times| {
-            [
-                time(times, Library::Warpfold),
-                time(times, Library::Cub),
-                cut(ratio(times, Library::Cub)),
-                time(times, Library::Torch),
-                time(times, Library::Memcpy),
-            ]
-        };
-        let name = [cell.primitive.clone(), length(cell.length)];
-        let host = [Library::Warpfold, Library::Cub].map(|library| time(&cell.host, library));
-        let row = name.into_iter().chain(columns(&cell.graph));
-        table.row(row.chain(columns(&cell.stream)).chain(host));
-    }
-    table.text(
-        "µs of one call: of the GPU's time in a graph of 64 calls; on a stream, call after call as a program makes them; and of the host's time \
-         to enqueue it.",
-    )
-}
-
-/// A row for each cell of what depends on how the data is cut or spread.
-fn by_data(run: &Run) -> Option<String> {
-    let mut table = Table::new(&[
-        "",
-        "elements",
-        "µs",
-        "GB/s",
-        "of a copy",
-        "CUB",
-        "ratio",
-        "PyTorch",
-        "ratio",
-    ]);
-    for primitive in BY_DATA {
-        for cell in run.cells.iter().filter(|cell| cell.primitive == *primitive) {
-            let times = cell.times();
-            let Some(ours) = median(times, Library::Warpfold) else {
-                continue;
-            };
-            let rate = gbs(cell.bytes(), ours);
-            let mut torch = time(times, Library::Torch);
-            if let Some(added) = median(times, Library::TorchAdd) {
-                torch = format!("{torch}; `index_add_` {}", us(added));
-            }
-            table.row([
-                cell.name(),
-                length(cell.length),
-                us(ours),
-                format!("{:.0}", rate.floor()),
-                format!("{:.0}%", (100.0 * rate / run.copy_gbs()).floor()),
-                time(times, Library::Cub),
-                cut(ratio(times, Library::Cub)),
-                torch,
-                cut(ratio(times, Library::Torch)),
-            ]);
-        }
-    }
-    table.text(
-        "*Elements* are those of all segments, lanes or rows. *Ratio* is the other library's time over \
-         ours, by the GPU's time. *GB/s* counts what the problem must move, and of a sort one \
-         reading and one writing. CUB's scan by key stands beside segmented scans, and its sort of \
-         pairs with places of 32 bits beside places. Its segmented sort waits for the GPU. \
-         PyTorch's sums of segments are those of `segment_reduce`.",
-    )
 }
 
 fn price_of_the_law(run: &Run) -> Option<String> {
@@ -457,86 +292,126 @@ fn host_data(run: &Run) -> Option<String> {
     )
 }
 
+/// A row for each call and cut, and columns for what carries packets.
 fn shards(run: &Run) -> Option<String> {
-    let mut table = Table::new(&["call on f32", "elements", "by", "cut", "µs", "× one GPU"]);
+    const EXCHANGES: [&str; 3] = ["threads", "peer memory", "NCCL"];
+    let mut table = Table::new(&[
+        "µs, and × one GPU",
+        "elements",
+        "cut",
+        "one GPU",
+        "threads",
+        "peer memory",
+        "NCCL",
+    ]);
+    let is_shared = |row: &Sharded| EXCHANGES.contains(&&*row.exchange);
+    let told = |row: &Sharded| {
+        let ratio = row.beside_one.map(|ratio| format!(" {ratio:.2} ×"));
+        us(row.us.median) + &ratio.unwrap_or_default()
+    };
+    let mut done: Vec<(&str, usize, &str)> = Vec::new();
+    let mut alone = String::new();
     for row in &run.shards {
-        table.row([
+        if !is_shared(row) {
+            alone = us(row.us.median);
+        }
+        let what = (&*row.call, row.length, &*row.cut);
+        if !is_shared(row) || done.contains(&what) {
+            continue;
+        }
+        done.push(what);
+        let by = EXCHANGES.map(|exchange| {
+            let same = |other: &&Sharded| {
+                other.exchange == exchange && (&*other.call, other.length, &*other.cut) == what
+            };
+            run.shards.iter().find(same).map_or(String::new(), told)
+        });
+        let head = [
             row.call.clone(),
-            row.length.to_string(),
-            row.exchange.clone(),
+            length(row.length),
             row.cut.clone(),
-            format!("{:.1}", row.us.median),
-            row.beside_one
-                .map_or(String::new(), |ratio| format!("{ratio:.2}")),
-        ]);
+            alone.clone(),
+        ];
+        table.row(head.into_iter().chain(by));
+    }
+    let buses = run
+        .shards
+        .iter()
+        .filter(|row| row.exchange.ends_with("bus") || row.exchange.ends_with("buses"));
+    let buses: Vec<String> = buses
+        .map(|row| format!("{} {:.1} ms", row.exchange, row.us.median / 1e3))
+        .collect();
+    let remark = "By the host's clock, from when both ranks begin until both have their result. *One GPU* \
+                  is the call on one of them: of all elements, and of 2^17 on one rank's 2^16. *Odd* shards \
+                  end at no multiple of a power of two.";
+    let mut text = table.text(remark)?;
+    if !buses.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nSum of pinned memory, 2^32 elements: {}.",
+            buses.join(", ")
+        );
+    }
+    Some(text)
+}
+
+/// A line for each primitive, and columns for each card: how it stands beside CUB.
+fn by_primitive(runs: &[Run]) -> Option<String> {
+    let mut head = vec![String::new()];
+    for run in runs {
+        let card = run.machine.gpu.trim_start_matches("NVIDIA ");
+        for column in ["cells", "median", "least", "of"] {
+            head.push(format!("{card}: {column}"));
+        }
+    }
+    let mut primitives: Vec<&str> = Vec::new();
+    for cell in runs.iter().flat_map(|run| &run.cells) {
+        if !primitives.contains(&&*cell.primitive) {
+            primitives.push(&cell.primitive);
+        }
+    }
+    let mut table = Table {
+        head,
+        rows: Vec::new(),
+    };
+    for primitive in primitives {
+        let columns = runs.iter().map(|run| beside_cub(run, primitive));
+        let columns: Vec<[String; 4]> = columns.collect();
+        if columns.iter().any(|columns| !columns[0].is_empty()) {
+            table.row(
+                [primitive.to_owned()]
+                    .into_iter()
+                    .chain(columns.into_iter().flatten()),
+            );
+        }
     }
     table.text(
-        "By the host's clock, from when both ranks begin until both have their result. *Odd* shards \
-         end at no multiple of a power of two.",
+        "CUB's time over ours, of all lengths, types and operators that CUB has: the median, the least, \
+         and which that is. [Every row](benches/results/rows.md) is in a file of its own.",
     )
 }
 
-/// Cut off, not rounded: what is shown is not in our favour.
-fn cut(ratio: Option<f64>) -> String {
-    let Some(ratio) = ratio else {
-        return String::new();
+/// How many cells of a primitive CUB has, the median ratio, the least one, and whose it is.
+fn beside_cub(run: &Run, primitive: &str) -> [String; 4] {
+    let cells = run.cells.iter().filter(|cell| cell.primitive == primitive);
+    let mut ratios: Vec<(f64, &Cell)> = cells
+        .filter_map(|cell| Some((ratio(cell.times(), Library::Cub)?, cell)))
+        .collect();
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(&(least, cell)) = ratios.first() else {
+        return Default::default();
     };
-    let shown = (ratio * 100.0).floor() / 100.0;
-    if shown < 1.0 {
-        format!("🔴 {shown:.2}")
-    } else if shown > 1.25 {
-        format!("**{shown:.2}**")
-    } else {
-        format!("{shown:.2}")
-    }
-}
-
-fn time(times: &Times, library: Library) -> String {
-    median(times, library).map_or(String::new(), us)
-}
-
-fn us(us: f64) -> String {
-    let digits = if us < 10.0 { 2 } else { 1 };
-    format!("{us:.digits$}")
-}
-
-fn length(length: usize) -> String {
-    match length {
-        1_000_000 => "10^6".to_owned(),
-        _ if length.is_power_of_two() && length > 1 => format!("2^{}", length.ilog2()),
-        _ => length.to_string(),
-    }
-}
-
-struct Table {
-    head: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    fn new(head: &[&str]) -> Table {
-        Table {
-            head: head.iter().map(|&cell| cell.to_owned()).collect(),
-            rows: Vec::new(),
-        }
-    }
-
-    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
-    }
-
-    /// The table and what there is to say about it; `None` if nothing was measured.
-    fn text(&self, remark: &str) -> Option<String> {
-        if self.rows.is_empty() {
-            return None;
-        }
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let mut text = line(&self.head);
-        text += &format!("|---|{}\n", "---:|".repeat(self.head.len() - 1));
-        text.extend(self.rows.iter().map(|row| line(row)));
-        if !remark.is_empty() {
-            text += &format!("\n{remark}\n");
-        }
-        Some(text)
-    }
+    let median = ratios[ratios.len() / 2].0;
+    let of = format!(
+        "{} {} at {}",
+        cell.element,
+        cell.operator,
+        length(cell.length)
+    );
+    [
+        ratios.len().to_string(),
+        cut(Some(median)),
+        cut(Some(least)),
+        of,
+    ]
 }

@@ -3,6 +3,8 @@
 mod chart;
 mod record;
 mod report;
+mod rows;
+mod table;
 
 use record::{Cell, Combination, Library, Run};
 use std::path::Path;
@@ -28,8 +30,13 @@ fn run(ours: f64, cub: Option<f64>) -> Run {
     serde_json::from_str(&json).unwrap()
 }
 
+/// Both documents.
+fn documents(runs: &[Run]) -> String {
+    report::markdown(runs, Path::new("benches/charts")) + &rows::markdown(runs)
+}
+
 fn markdown(ours: f64, cub: Option<f64>) -> String {
-    report::markdown(&[run(ours, cub)], Path::new("benches/charts"))
+    documents(&[run(ours, cub)])
 }
 
 #[test]
@@ -52,15 +59,16 @@ fn what_was_not_measured_is_blank_and_said() {
 #[test]
 fn every_row_that_is_slower_than_cub_is_named_with_its_worst_length() {
     let mut run = run(100.0, Some(99.5));
-    assert!(report::markdown(&[run.clone()], Path::new("")).contains("in 0 of 1 cells."));
+    assert!(documents(&[run.clone()]).contains("in 0 of 1 cells, of 0 rows."));
     let mut short = run.cells[0].clone();
     short.length = 1000;
     let cub = serde_json::from_str("80.0").unwrap();
     short.stream.insert(Library::Cub, cub);
     run.cells.push(short);
-    let text = report::markdown(&[run], Path::new(""));
-    assert!(text.contains("in 1 of 2 cells"));
-    assert!(text.contains("`reduce f32 add` 0.80 at 1000 (one length)"));
+    let text = documents(&[run]);
+    assert!(text.contains("in 1 of 2 cells, of 1 rows."));
+    assert!(text.contains("| reduce f32 add | 🔴 0.80 | 1000 | 1 |"));
+    assert!(text.contains("| reduce | 2 | 🔴 0.99 | 🔴 0.80 | f32 add at 1000 |"));
     assert!(text.contains("| reduce f32 add | 2^28 | 100.0 | 250% | 🔴 0.99 | 🔴 0.80 | 1000 |"));
 }
 
@@ -68,7 +76,7 @@ fn every_row_that_is_slower_than_cub_is_named_with_its_worst_length() {
 fn each_card_has_columns_of_its_own() {
     let mut other = run(200.0, Some(100.0));
     other.machine.gpu = "NVIDIA B".to_owned();
-    let text = report::markdown(&[run(100.0, Some(100.0)), other], Path::new(""));
+    let text = documents(&[run(100.0, Some(100.0)), other]);
     assert!(text.contains("| A GPU: µs |") && text.contains("| B: µs |"));
     assert!(text.contains(
         "| reduce f32 add | 2^28 | 100.0 | 250% | 1.00 | 1.00 | 2^28 | 200.0 | 125% | 🔴 0.50 | 🔴 0.50 | 2^28 |"
@@ -125,9 +133,9 @@ fn the_roofline_is_the_slower_of_memory_and_arithmetic() {
             ps: serde_json::from_str(&ps.to_string()).unwrap(),
         })
         .to_vec();
-    let text = report::markdown(&[run], Path::new(""));
+    let text = documents(&[run]);
     assert!(text.contains(
-        "0 of 4 rows reach 85% of their limit at their longest; below: `reduce f32 dear` 40%, \
+        "0 of 4 rows reach 85% of their limit at their longest; the lowest: `reduce f32 dear` 40%, \
          `scan f32 add` 50%, `scan f32 dear` 80%, `reduce f32 add` 83%."
     ));
 }
@@ -135,8 +143,8 @@ fn the_roofline_is_the_slower_of_memory_and_arithmetic() {
 #[test]
 fn segments_and_sorts_have_a_table_of_their_own_if_they_were_measured() {
     let mut run = run(100.0, Some(50.0));
-    let title = "## Segments, axes, keys and sorts";
-    assert!(!report::markdown(&[run.clone()], Path::new("")).contains(title));
+    let title = "segments, axes, keys and sorts";
+    assert!(!documents(&[run.clone()]).contains(title));
     let mut sums = cell("segments", "vectors of 64", 1 << 26, 100.0);
     sums.moved = Some(1 << 28);
     let other = |us: f64| serde_json::from_str(&us.to_string()).unwrap();
@@ -145,8 +153,9 @@ fn segments_and_sorts_have_a_table_of_their_own_if_they_were_measured() {
     sums.stream.insert(Library::TorchAdd, other(300.0));
     run.cells.push(sums);
     run.cells.push(cell("sort", "places", 1000, 8.0));
-    let text = report::markdown(&[run], Path::new(""));
+    let text = documents(&[run]);
     let (before, table) = text.split_once(title).unwrap();
+    let (_, before) = before.split_once("# Every row of the benchmark").unwrap();
     assert!(!before.contains("| segments") && !before.contains("| sort"));
     assert!(table.contains(
         "| segments f32 vectors of 64 | 2^26 | 100.0 | 2684 | 62% | 90.0 | 🔴 0.90 | \
@@ -154,7 +163,7 @@ fn segments_and_sorts_have_a_table_of_their_own_if_they_were_measured() {
     ));
     assert!(table.contains("| sort f32 places | 1000 | 8.00 | 1 | 0% |  |  |  |  |"));
     assert!(!table.contains("reduce f32 add"));
-    assert!(before.contains("`segments f32 vectors of 64` 0.90 at 2^26 (one length)"));
+    assert!(text.contains("| segments f32 vectors of 64 | 🔴 0.90 | 2^26 | 1 |"));
 }
 
 #[test]
