@@ -29,6 +29,24 @@ struct NoValue {};
 template <class V>
 constexpr bool HAS_VALUES = !SAME<V, NoValue>;
 
+/// Values that can be the places of keys: numbers of 32 or 64 bits.
+template <class V>
+struct Places {
+    static constexpr bool WIDE = sizeof(V) == 8;
+    static constexpr bool FIT = HAS_VALUES<V> && (sizeof(V) == 4 || WIDE) && alignof(V) == sizeof(V);
+
+    static __device__ __forceinline__ V value(u64 place) {
+        V value;
+        if constexpr (WIDE) *reinterpret_cast<u64*>(&value) = place;
+        else *reinterpret_cast<u32*>(&value) = (u32)place;
+        return value;
+    }
+    static __device__ __forceinline__ u64 place(const V& value) {
+        if constexpr (WIDE) return *reinterpret_cast<const u64*>(&value);
+        else return *reinterpret_cast<const u32*>(&value);
+    }
+};
+
 /// The items of a tile. A block of WARPS warps has it, and each warp ROWS rows of WARP neighbours.
 template <class B, bool FLOAT, class V, int WARPS, int ROWS>
 struct SortTile {
@@ -344,12 +362,7 @@ struct Sorter {
 
     // ---- pass: items move to where their digit says --------------------------------------------
 
-    static __device__ __forceinline__ V place_value(u64 at) {
-        V value;
-        *reinterpret_cast<u32*>(&value) = (u32)at;
-        return value;
-    }
-    static constexpr bool MAY_BE_PLACES = HAS_VALUES<V> && sizeof(V) == 4 && alignof(V) == 4;
+    static constexpr bool MAY_BE_PLACES = Places<V>::FIT;
 
     /// Nothing moves if all keys are equal. The last launch copies then.
     static __device__ __forceinline__ void keep(const Call& call) {
@@ -362,6 +375,11 @@ struct Sorter {
             }
             if (in_place) return;
             call.keys_out[i] = call.keys[i];
+            if constexpr (MAY_BE_PLACES)
+                if (call.values == nullptr) {
+                    call.values_out[i] = Places<V>::value(i);
+                    continue;
+                }
             if constexpr (HAS_VALUES<V>) call.values_out[i] = call.values[i];
         }
     }
@@ -444,7 +462,7 @@ struct Sorter {
                 u64 at = start + first + row * WARP;
                 if constexpr (MAY_BE_PLACES)
                     if (values == nullptr) {
-                        value[row] = place_value(at);
+                        value[row] = Places<V>::value(at);
                         continue;
                     }
                 if (full || first + row * WARP < count) value[row] = values[at];
@@ -479,8 +497,7 @@ struct Sorter {
                 V value = shared.room.values[i];
                 if constexpr (MAY_BE_PLACES)
                     if (!writes_keys) {
-                        reinterpret_cast<u64*>(values_to)[target] =
-                            *reinterpret_cast<const u32*>(&value);
+                        reinterpret_cast<u64*>(values_to)[target] = Places<V>::place(value);
                         continue;
                     }
                 values_to[target] = value;
@@ -526,7 +543,7 @@ struct Sorter {
 template <class B, bool FLOAT, class V, int TILE, int WAYS>
 struct RunSorter {
     using Ranks = KeyRanks<B, FLOAT>;
-    static constexpr bool MAY_BE_PLACES = HAS_VALUES<V> && sizeof(V) == 4 && alignof(V) == 4;
+    static constexpr bool MAY_BE_PLACES = Places<V>::FIT;
 
     /// Where a launch reads and writes. The last one writes what the call gives.
     template <class Call>
@@ -543,11 +560,7 @@ struct RunSorter {
         __device__ __forceinline__ V value(u64 i) const {
             const V* values = first ? call.values : to_out ? call.values_room : call.values_out;
             if constexpr (MAY_BE_PLACES)
-                if (values == nullptr) {
-                    V place;
-                    *reinterpret_cast<u32*>(&place) = (u32)i;
-                    return place;
-                }
+                if (values == nullptr) return Places<V>::value(i);
             return values[i];
         }
         __device__ __forceinline__ void store(u64 i, B key) const {
@@ -559,7 +572,7 @@ struct RunSorter {
             V* values = to_out ? call.values_out : call.values_room;
             if constexpr (MAY_BE_PLACES)
                 if (last && call.places_only) {
-                    reinterpret_cast<u64*>(values)[i] = *reinterpret_cast<const u32*>(&value);
+                    reinterpret_cast<u64*>(values)[i] = Places<V>::place(value);
                     return;
                 }
             values[i] = value;

@@ -92,7 +92,15 @@ impl<'a> Modules<'a> {
         let out_bytes = if places { 8 * len } else { value_bytes };
         let in_place = form == Form::InPlace;
         script.buffer("values_out", 8, if in_place { 0 } else { out_bytes });
-        script.buffer("values_room", 0, if places { 4 * len } else { value_bytes });
+        script.buffer(
+            "values_room",
+            0,
+            if places {
+                size_of::<V>() * len
+            } else {
+                value_bytes
+            },
+        );
         script.buffer("bins", 0, 8 * 256 * size_of::<K>());
         script.buffer("varying", 0, 8);
         script.buffer("status", 0, 2 * plan.tiles() as usize * 256 * 8);
@@ -250,6 +258,34 @@ fn check<K: Key>(toolchain: &Toolchain, name: &str, lens: &[usize], patterns: &[
                     assert_bits(&given.0, &sorted, &format!("{what} {form:?}"));
                     let moved: Vec<u32> = bytemuck::pod_collect_to_vec(&given.1);
                     assert_eq!(moved, by_places(&values, &places), "{what} {form:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Beyond 2^32 keys places have 64 bits.
+#[test]
+fn places_of_64_bits_in_the_emulator_are_those_of_the_standard_library() {
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let shape = SortShape::of_pairs::<u32, u64>().rows(1);
+    let modules = Modules::new(toolchain, "u32 wide places", shape);
+    let order = ORDERS[0];
+    for (seed, len) in [33, 65, TILE + 1, 3 * TILE + 7].into_iter().enumerate() {
+        for pattern in [Pattern::Random, Pattern::Two, Pattern::Equal] {
+            let keys: Vec<u32> = keys(pattern, len, seed as u64);
+            let places = oracle(order, &keys);
+            for form in [Form::Places, Form::KeysAndPlaces] {
+                let what = format!("wide places {pattern:?} {len} {form:?}");
+                let code = code_of::<u32>(order);
+                let bits = (32, seed as u64);
+                let given = modules.run::<u32, u64>(&what, code, &keys, None, form, bits);
+                let found: Vec<u64> = bytemuck::pod_collect_to_vec(&given.1);
+                assert_eq!(found, places, "{what}");
+                if form == Form::KeysAndPlaces {
+                    assert_bits(&given.0, &by_places(&keys, &places), &what);
                 }
             }
         }

@@ -183,24 +183,26 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
 
     /// Enqueues the sorting of keys and values from their addresses to others, which may be the
     /// same: those of the keys in turn, then those of the values. For values at address 0 the
-    /// places of the keys are taken.
+    /// places of the keys are taken. No key has more than so many bits.
     ///
     /// # Safety
     ///
     /// So many lie there, in the kernels' context. From `scratch` on, a multiple of 256, there are
     /// as many bytes as [`scratch_bytes`](SortPairs::scratch_bytes) says. All are the call's alone,
     /// and stay until the work on the stream is done. The workspace serves the stream. Where
-    /// places are taken, values are unsigned, and there is one for each place.
+    /// places are taken, values are `u32` or `u64`, and have room for them.
     pub(crate) unsafe fn run(
         &self,
         stream: &CudaStream,
         order: Order,
         (keys, values, len): ([u64; 2], [u64; 2], usize),
+        bits: u32,
         scratch: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
         let call = Call {
             values: (values[0], values[1]),
+            digits: bits.div_ceil(8),
             ..Call::of_keys::<K>(order, keys[0], keys[1], len)
         };
         // SAFETY: the caller's.
@@ -334,6 +336,8 @@ struct Call {
     values: (u64, u64),
     len: usize,
     order: u32,
+    /// The bytes of a key that may vary, from the lowest on.
+    digits: u32,
 }
 
 impl Call {
@@ -343,6 +347,7 @@ impl Call {
             values: (0, 0),
             len,
             order: order.code(K::KIND),
+            digits: size_of::<K>() as u32,
         }
     }
 
@@ -451,7 +456,7 @@ impl Sorter {
             workspace,
             order: call.order,
             pass: 0,
-            passes: shape.passes(),
+            passes: call.digits,
             places_only: self.places_only.into(),
         };
         let run = |kernels: &Loaded, function: &KernelFunction<_>, grid, arguments| {
@@ -501,7 +506,7 @@ impl Sorter {
             let grid = Grid::new(tiles.min(4 * multiprocessors), 512, 0);
             run(kernels, &kernel::COPY, grid, arguments)?;
         }
-        for pass in 0..shape.passes() {
+        for pass in 0..call.digits {
             let grid = Grid::new(tiles, shape.threads(), shape.tile_bytes());
             run(
                 kernels,

@@ -468,11 +468,12 @@ impl<F: Form<Item: Candidate>> TopK<F> {
             if way == TopWay::FilterAndSort || F::Item::FLAGGED {
                 let pairs = (at, ranks, room);
                 let by_place = &self.by_place;
-                by_place.run(stream, ascending, pairs, scratch, workspace)?;
+                by_place.run(stream, ascending, pairs, u64::BITS, scratch, workspace)?;
             }
             let pairs = (ranks, at, room);
             let by_rank = &self.by_rank;
-            by_rank.run(stream, ascending, pairs, scratch, workspace)?;
+            let bits = 8 * size_of::<BitsOf<F>>() as u32;
+            by_rank.run(stream, ascending, pairs, bits, scratch, workspace)?;
         }
         let grid = shared_out(plan.k as u64, 256, most);
         run(&Top::<F>::STORE, grid, arguments)

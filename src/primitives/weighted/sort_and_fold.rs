@@ -152,6 +152,8 @@ where
         let [found, sorted] = scratch.places;
         let given = workspace.arguments(stream, HEADER_BYTES)?;
         let keys = scratch.places;
+        // The number of all counters is a place, too.
+        let bits = usize::BITS - counters.leading_zeros();
         let order = Order::ascending();
         let needles = IndexArguments { first: 0 };
         let starts = bounds_of(needles, (sorted, places), order, false);
@@ -174,7 +176,7 @@ where
             match &self.fold {
                 Fold::Moved(sort, fold) => {
                     let pairs = (keys, [weights, scratch.sorted], places);
-                    sort.run(stream, order, pairs, scratch.sort, given)?;
+                    sort.run(stream, order, pairs, bits, scratch.sort, given)?;
                     find_starts()?;
                     let call = Call {
                         source: slice,
@@ -187,7 +189,7 @@ where
                 }
                 Fold::Read(sort, fold) => {
                     let pairs = (keys, [0, scratch.sorted], places);
-                    sort.run(stream, order, pairs, scratch.sort, given)?;
+                    sort.run(stream, order, pairs, bits, scratch.sort, given)?;
                     find_starts()?;
                     let parts = ConstantArguments {
                         value: parts as u64,
