@@ -48,7 +48,7 @@ usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json F
        cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--rows FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
-'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'shards'.
+'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'shards', 'shards added'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 

@@ -20,6 +20,8 @@ const SMALL: usize = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Exchange {
+    /// Each rank has its own result alone. The others are beside this one: what the exchange adds.
+    Nothing,
     Threads,
     Peers,
     Nccl,
@@ -28,6 +30,7 @@ enum Exchange {
 impl Exchange {
     fn name(self) -> &'static str {
         match self {
+            Exchange::Nothing => "no exchange",
             Exchange::Threads => "threads",
             Exchange::Peers => "peer memory",
             Exchange::Nccl => "NCCL",
@@ -174,15 +177,19 @@ fn time(
                     };
                     let shard = communicator.shard(part.len())?.on(gpu);
                     let mut output = gpu.allocate::<f32>(part.len())?;
+                    let mut work = || match exchange {
+                        Exchange::Nothing => call.alone(gpu, part, &mut output),
+                        _ => call.shared(&shard, part, &mut output),
+                    };
                     let mut found = 0;
                     for _ in 0..3 {
-                        found = call.shared(&shard, part, &mut output)?;
+                        found = work()?;
                     }
                     let mut failed = None;
                     let spread = repeat(repeats, || {
                         gate.wait();
                         let started = Instant::now();
-                        match call.shared(&shard, part, &mut output) {
+                        match work() {
                             Ok(now) if now == found => {}
                             Ok(_) => found = u64::MAX,
                             Err(error) => failed = Some(error),
@@ -203,7 +210,8 @@ fn time(
 }
 
 pub(crate) fn run(bench: &mut Bench) {
-    if !bench.wants("shards") {
+    let parts = ["shards large", "shards added", "shards buses"];
+    if !parts.iter().any(|part| bench.wants(part)) {
         return;
     }
     if let Err(error) = measure(bench) {
@@ -232,19 +240,40 @@ fn measure(bench: &mut Bench) -> Result<()> {
         Ok(_) => bench.run.missing.push("NCCL: it needs two GPUs".to_owned()),
         Err(error) => bench.run.missing.push(format!("NCCL: {error}")),
     }
-    let length = if bench.run.quick { LARGE / 16 } else { LARGE };
+    if bench.wants("shards large") {
+        large(bench, &gpus, &exchanges)?;
+    }
+    if bench.wants("shards added") {
+        added(bench, &gpus, &exchanges)?;
+    }
+    if bench.wants("shards buses") {
+        host_data(bench, &gpus)?;
+    }
+    Ok(())
+}
+
+fn numbers(length: usize) -> Vec<f32> {
     let numbers = (0..length as u64).into_par_iter();
-    let data: Vec<f32> = numbers
+    numbers
         .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f32 / (1 << 24) as f32)
-        .collect();
+        .collect()
+}
+
+/// Long arrays, beside one GPU.
+fn large(bench: &mut Bench, gpus: &[Device; 2], exchanges: &[Exchange]) -> Result<()> {
+    let length = if bench.run.quick { LARGE / 16 } else { LARGE };
+    let data = numbers(length);
     for (name, call) in CALLS {
-        let (one, expected) = alone(call, &first, &data)?;
+        let (one, expected) = alone(call, &gpus[0], &data)?;
         row(bench, name, "one GPU", "", length, one, None);
+        let other = alone(call, &gpus[1], &data)?.0;
+        let ratio = Some(one.median / other.median);
+        row(bench, name, "the other GPU", "", length, other, ratio);
         for (cut, at) in [("even", length / 2), ("odd", length / 2 - 12_345)] {
             let parts = [gpus[0].upload(&data[..at])?, gpus[1].upload(&data[at..])?];
-            for &exchange in &exchanges {
-                let (us, found) = time(exchange, call, &gpus, &parts, 15)?;
-                if found != expected {
+            for &exchange in [Exchange::Nothing].iter().chain(exchanges) {
+                let (us, found) = time(exchange, call, gpus, &parts, 15)?;
+                if found != expected && exchange != Exchange::Nothing {
                     let exchange = exchange.name();
                     bench
                         .run
@@ -256,29 +285,25 @@ fn measure(bench: &mut Bench) -> Result<()> {
             }
         }
     }
-    // What the exchange adds, beside one rank that exchanges nothing.
-    let part = || first.upload(&data[..SMALL]);
-    let alone = time(Exchange::Threads, Call::Reduce, &gpus[..1], &[part()?], 301)?.0;
-    row(bench, "reduce", "one rank", "", SMALL, alone, None);
-    for &exchange in &exchanges {
-        let parts = [
-            gpus[0].upload(&data[..SMALL])?,
-            gpus[1].upload(&data[SMALL..2 * SMALL])?,
-        ];
-        let us = time(exchange, Call::Reduce, &gpus, &parts, 301)?.0;
-        row(
-            bench,
-            "reduce",
-            exchange.name(),
-            "even",
-            2 * SMALL,
-            us,
-            None,
-        );
-        let added = us.median - alone.median;
-        println!("{:<12} adds {added:.1} µs", exchange.name());
+    Ok(())
+}
+
+/// What the exchange adds to short reductions, beside ranks that exchange nothing.
+fn added(bench: &mut Bench, gpus: &[Device; 2], exchanges: &[Exchange]) -> Result<()> {
+    let data = numbers(2 * SMALL);
+    for (cut, at) in [("even", SMALL), ("odd", SMALL - 123)] {
+        let parts = [gpus[0].upload(&data[..at])?, gpus[1].upload(&data[at..])?];
+        let mut without = 0.0;
+        for &exchange in [Exchange::Nothing].iter().chain(exchanges) {
+            let us = time(exchange, Call::Reduce, gpus, &parts, 2001)?.0;
+            row(bench, "reduce", exchange.name(), cut, data.len(), us, None);
+            match exchange {
+                Exchange::Nothing => without = us.median,
+                _ => println!("{:<12} adds {:.1} µs", exchange.name(), us.median - without),
+            }
+        }
     }
-    host_data(bench, &gpus)
+    Ok(())
 }
 
 fn alone(call: Call, device: &Device, data: &[f32]) -> Result<(Spread, u64)> {
@@ -298,7 +323,7 @@ fn alone(call: Call, device: &Device, data: &[f32]) -> Result<(Spread, u64)> {
 }
 
 /// The sum of pinned memory, over one bus and over both.
-fn host_data(bench: &mut Bench, gpus: &[Device]) -> Result<()> {
+fn host_data(bench: &mut Bench, gpus: &[Device; 2]) -> Result<()> {
     let length = if bench.run.quick { 1 << 28 } else { 1 << 32 };
     // SAFETY: it is written before it is read.
     let mut pinned =
