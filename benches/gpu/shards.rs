@@ -293,6 +293,15 @@ fn added(bench: &mut Bench, gpus: &[Device; 2], exchanges: &[Exchange]) -> Resul
     let data = numbers(2 * SMALL);
     for (cut, at) in [("even", SMALL), ("odd", SMALL - 123)] {
         let parts = [gpus[0].upload(&data[..at])?, gpus[1].upload(&data[at..])?];
+        let one = time(
+            Exchange::Nothing,
+            Call::Reduce,
+            &gpus[..1],
+            &parts[..1],
+            2001,
+        )?
+        .0;
+        row(bench, "reduce", "one GPU", cut, at, one, None);
         let mut without = 0.0;
         for &exchange in [Exchange::Nothing].iter().chain(exchanges) {
             let us = time(exchange, Call::Reduce, gpus, &parts, 2001)?.0;

@@ -197,21 +197,20 @@ impl Nccl {
     ///
     /// # Safety
     ///
-    /// `all` has room for the bytes of all ranks in memory of the communicator's GPU, until the
-    /// stream has come so far. No other thread calls NCCL with the communicator meanwhile.
+    /// `all` has room for the bytes of all ranks in memory that the communicator's GPU reaches,
+    /// until the stream has come so far. No other thread calls NCCL with the communicator meanwhile.
     pub(crate) unsafe fn all_gather(
         &self,
         comm: Comm,
         rank: usize,
-        all: u64,
+        all: *mut u8,
         bytes: usize,
         stream: CUstream,
     ) -> Result<()> {
-        let mine = all + (rank * bytes) as u64;
         // SAFETY: the caller's.
         let status = unsafe {
-            let (mine, all) = (mine as *const c_void, all as *mut c_void);
-            (self.functions.all_gather)(mine, all, bytes, BYTES, comm, stream)
+            let mine = all.add(rank * bytes);
+            (self.functions.all_gather)(mine.cast(), all.cast(), bytes, BYTES, comm, stream)
         };
         match status {
             // The stream has it once the communicator says so; who waits for the stream asks.

@@ -4,14 +4,14 @@ use super::driver_error;
 use super::gpu::Gpu;
 use super::pinned::Pinned;
 use crate::Result;
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
+use cudarc::driver::{CudaContext, CudaStream, DriverError};
 use cudarc::driver::{result, sys};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a thread looks again and again before it sleeps in between.
-const IMPATIENCE: Duration = Duration::from_micros(500);
+pub(crate) const IMPATIENCE: Duration = Duration::from_micros(500);
 
 fn failed(error: DriverError) -> crate::Error {
     driver_error("exchanging packets", error)
@@ -42,12 +42,10 @@ impl SharedMemory {
         })
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    pub(crate) fn address(&self) -> u64 {
-        self.address
+    /// The address of a place in it.
+    fn place(&self, at: usize, bytes: usize) -> sys::CUdeviceptr {
+        assert!(at + bytes <= self.bytes);
+        self.address + at as u64
     }
 }
 
@@ -61,13 +59,11 @@ impl Drop for SharedMemory {
     }
 }
 
-/// A stream of a GPU, memory of that GPU, and pinned memory of one length with it.
+/// A stream of a GPU, and pinned memory, which all GPUs reach.
 pub(crate) struct Staging {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    device: ManuallyDrop<Arc<SharedMemory>>,
     host: ManuallyDrop<Pinned>,
-    done: CudaEvent,
     /// Work may hang on the stream, so its memory is never freed.
     lost: bool,
 }
@@ -76,76 +72,80 @@ impl Staging {
     pub(crate) fn new(gpu: &Gpu, bytes: usize) -> Result<Staging> {
         let context = gpu.context().clone();
         let stream = context.new_stream().map_err(failed)?;
-        let done = context.new_event(None).map_err(failed)?;
         Ok(Staging {
-            device: ManuallyDrop::new(Arc::new(SharedMemory::new(gpu, bytes)?)),
             host: ManuallyDrop::new(Pinned::new(&context, bytes.max(1))?),
             context,
             stream,
-            done,
             lost: false,
         })
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.device.bytes()
+    /// The stream, whose context is the thread's from now on.
+    pub(crate) fn stream(&self) -> Result<&Arc<CudaStream>> {
+        self.context.bind_to_thread().map_err(failed)?;
+        Ok(&self.stream)
     }
 
-    pub(crate) fn memory(&self) -> &Arc<SharedMemory> {
-        &self.device
-    }
-
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
-        &self.stream
-    }
-
-    /// The pinned memory from a place on.
+    /// The pinned memory from a place on. GPUs have it at the same address.
     pub(crate) fn host(&mut self, at: usize, bytes: usize) -> &mut [u8] {
         &mut self.host.as_mut_slice::<u8>(at + bytes)[at..]
     }
 
     /// Enqueues the copy of bytes to a place in the GPU's memory.
-    pub(crate) fn upload(&mut self, at: usize, from: &[u8]) -> Result<()> {
-        assert!(at + from.len() <= self.bytes());
-        self.context.bind_to_thread().map_err(failed)?;
-        let (to, stream) = (self.device.address() + at as u64, self.stream.cu_stream());
+    ///
+    /// # Safety
+    ///
+    /// The memory lives until the copy is done, and nobody reads or writes there meanwhile.
+    pub(crate) unsafe fn upload(
+        &mut self,
+        memory: &SharedMemory,
+        at: usize,
+        from: &[u8],
+    ) -> Result<()> {
+        let to = memory.place(at, from.len());
+        let stream = self.stream()?.cu_stream();
         let room = self.host(at, from.len());
         room.copy_from_slice(from);
-        // SAFETY: both places have so many bytes. Nobody writes there before `wait` or the drop.
+        // SAFETY: both places have so many bytes, and the caller's. Nobody writes to the host's
+        // before `wait` or the drop.
         unsafe { result::memcpy_htod_async(to, room, stream) }.map_err(failed)
     }
 
     /// Enqueues the copy of what lies in a place of the GPU's memory to this place of the host's.
-    pub(crate) fn download(&mut self, at: usize, bytes: usize) -> Result<()> {
-        assert!(at + bytes <= self.bytes());
-        self.context.bind_to_thread().map_err(failed)?;
-        let (from, stream) = (self.device.address() + at as u64, self.stream.cu_stream());
+    ///
+    /// # Safety
+    ///
+    /// As of [`upload`](Staging::upload), but that others may read.
+    pub(crate) unsafe fn download(
+        &mut self,
+        memory: &SharedMemory,
+        at: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        let from = memory.place(at, bytes);
+        let stream = self.stream()?.cu_stream();
         let room = self.host(at, bytes);
         // SAFETY: as in `upload`.
         unsafe { result::memcpy_dtoh_async(room, from, stream) }.map_err(failed)
     }
 
-    /// Enqueues the copy of a place in the GPU's memory to this place in that of another.
+    /// Enqueues the copy of a place in the memory of one GPU to this place in that of another.
     ///
     /// # Safety
     ///
-    /// The other memory lives until the copy is done, and nobody reads or writes there meanwhile.
-    pub(crate) unsafe fn send(&self, at: usize, bytes: usize, other: &SharedMemory) -> Result<()> {
-        assert!(at + bytes <= self.bytes() && at + bytes <= other.bytes());
-        let at = at as u64;
-        self.context
-            .bind_to_thread()
-            // SAFETY: both places have so many bytes, and the caller's.
-            .and_then(|()| unsafe {
-                result::memcpy_peer_async(
-                    other.context.cu_ctx(),
-                    other.address + at,
-                    self.context.cu_ctx(),
-                    self.device.address() + at,
-                    bytes,
-                    self.stream.cu_stream(),
-                )
-            })
+    /// As of [`upload`](Staging::upload), for both.
+    pub(crate) unsafe fn send(
+        &self,
+        memory: &SharedMemory,
+        at: usize,
+        bytes: usize,
+        other: &SharedMemory,
+    ) -> Result<()> {
+        let (from, to) = (memory.place(at, bytes), other.place(at, bytes));
+        let stream = self.stream()?.cu_stream();
+        let contexts = (memory.context.cu_ctx(), other.context.cu_ctx());
+        // SAFETY: both places have so many bytes, and the caller's.
+        unsafe { result::memcpy_peer_async(contexts.1, to, contexts.0, from, bytes, stream) }
             .map_err(failed)
     }
 
@@ -160,9 +160,14 @@ impl Staging {
         deadline: Option<Instant>,
         mut check: impl FnMut() -> Result<()>,
     ) -> Result<bool> {
-        self.done.record(&self.stream).map_err(failed)?;
+        let stream = self.stream()?.cu_stream();
         let started = Instant::now();
-        while !self.done.try_is_complete().map_err(failed)? {
+        loop {
+            // SAFETY: it is a stream.
+            match unsafe { sys::cuStreamQuery(stream) } {
+                sys::CUresult::CUDA_ERROR_NOT_READY => {}
+                status => return status.result().map(|()| true).map_err(failed),
+            }
             let now = Instant::now();
             if deadline.is_some_and(|deadline| now > deadline) {
                 return Ok(false);
@@ -174,7 +179,6 @@ impl Staging {
                 std::thread::sleep(Duration::from_micros(50));
             }
         }
-        Ok(true)
     }
 
     /// Says that work may hang on the stream for ever. Its memory is not freed then.
@@ -188,10 +192,7 @@ impl Drop for Staging {
         if self.lost || self.stream.synchronize().is_err() {
             return;
         }
-        // SAFETY: nothing runs on the stream, and neither is used again.
-        unsafe {
-            ManuallyDrop::drop(&mut self.host);
-            ManuallyDrop::drop(&mut self.device);
-        }
+        // SAFETY: nothing runs on the stream, and it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.host) };
     }
 }

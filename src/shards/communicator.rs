@@ -1,7 +1,7 @@
 //! Calls that all ranks make together: what they exchange, and what is checked.
 
-use super::bytes::{NAME_BYTES, Reader, cut, put_name, take_name};
-use super::identity::{Hash, hash_of, name_of};
+use super::bytes::{NAME_BYTES, Reader, are_zeros, cut, put_name, take_name};
+use super::identity::{Hash, identity_of};
 use super::{Shard, nodes::check_end};
 use crate::{Device, Element, Error, Monoid, Result};
 use std::cell::RefCell;
@@ -99,8 +99,9 @@ impl Call {
 
     /// By an operator on a type.
     pub(super) fn by<T: Element, Op: Monoid<T>>(self) -> Call {
-        let hash = hash_of::<T, Op>();
-        self.named(&name_of::<T, Op>()).with(&hash.to_ne_bytes())
+        let identity = identity_of::<T, Op>();
+        self.named(&identity.name)
+            .with(&identity.hash.to_ne_bytes())
     }
 
     /// Of what has a name.
@@ -122,12 +123,12 @@ impl Call {
 }
 
 /// As a number, so that another order of bytes shows.
-const MAGIC: u64 = u64::from_le_bytes(*b"wfranks1");
+const MAGIC: u64 = u64::from_le_bytes(*b"wfranks2");
 
 /// What stands before a packet's payload: the magic, seven numbers, a name.
 const HEADER_BYTES: usize = 8 + 7 * 8 + NAME_BYTES;
 
-/// The bytes of a payload that the first packet has room for. A checksum follows.
+/// The bytes of a payload that the first packet has room for. A checksum follows, and zeros.
 const ROOM: usize = Communicator::PACKET_BYTES - HEADER_BYTES - 8;
 
 /// What a rank says of its part.
@@ -164,12 +165,9 @@ impl<'a> Packet<'a> {
     }
 
     fn read(bytes: &'a [u8]) -> Option<Packet<'a>> {
-        let (packet, sum) = bytes.split_at(bytes.len() - 8);
-        let mut reader = Reader(packet);
-        if reader.number()? != MAGIC || Hash::new().with(packet).value().to_ne_bytes() != sum {
-            return None;
-        }
-        Some(Packet {
+        let mut reader = Reader(bytes);
+        let magic = reader.number()?;
+        let mut packet = Packet {
             call: reader.number()?,
             ranks: reader.number()?,
             rank: reader.number()?,
@@ -178,8 +176,22 @@ impl<'a> Packet<'a> {
             len: reader.number()?,
             hash: reader.number()?,
             name: take_name(&mut reader)?,
-            payload: reader.0,
-        })
+            payload: &[],
+        };
+        packet.payload = reader.take(in_packet(packet.len))?;
+        let said = &bytes[..bytes.len() - reader.0.len()];
+        let is_whole = magic == MAGIC
+            && Hash::new().with(said).value() == reader.number()?
+            && are_zeros(reader.0);
+        is_whole.then_some(packet)
+    }
+}
+
+/// The bytes of a payload of so many that the first packet has.
+fn in_packet(len: u64) -> usize {
+    match usize::try_from(len) {
+        Ok(len) if len <= ROOM => len,
+        _ => 0,
     }
 }
 
@@ -354,8 +366,9 @@ impl Communicator {
     }
 
     fn packet(&self, number: u64, call: &Call, status: u64, payload: &[u8]) -> Vec<u8> {
-        let mut packet = MAGIC.to_ne_bytes().to_vec();
+        let mut packet = Vec::with_capacity(Self::PACKET_BYTES);
         for number in [
+            MAGIC,
             number,
             self.ranks as u64,
             self.rank as u64,
@@ -367,12 +380,10 @@ impl Communicator {
             packet.extend(number.to_ne_bytes());
         }
         put_name(&mut packet, &call.name);
-        if payload.len() <= ROOM {
-            packet.extend_from_slice(payload);
-        }
-        packet.resize(Self::PACKET_BYTES - 8, 0);
+        packet.extend_from_slice(&payload[..in_packet(payload.len() as u64)]);
         let hash = Hash::new().with(&packet).value();
         packet.extend(hash.to_ne_bytes());
+        packet.resize(Self::PACKET_BYTES, 0);
         packet
     }
 }

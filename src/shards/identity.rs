@@ -4,7 +4,7 @@ use crate::definitions::Definitions;
 use crate::{Element, Monoid};
 use std::any::{TypeId, type_name};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A hash of bytes, to find faults, not forgeries. Each word changes it reversibly. So one that is
 /// damaged always shows, and others but for one case in 2^64.
@@ -37,31 +37,50 @@ impl Hash {
     }
 }
 
-/// A number that two processes share if they have the same type and the same operator: its name,
-/// its definition in CUDA, its identity, and the order of bytes.
-pub(super) fn hash_of<T: Element, Op: Monoid<T>>() -> u64 {
-    type Known = HashMap<(TypeId, TypeId), u64>;
+/// What processes know a type and an operator by.
+#[derive(Clone)]
+pub(super) struct Identity {
+    /// A number that two processes share if they have the same ones: the name, the definition in
+    /// CUDA, the identity, and the order of bytes.
+    pub(super) hash: u64,
+    /// See [`name_of`].
+    pub(super) name: Arc<str>,
+}
+
+/// Worked out once in a process: it takes longer than packets do.
+pub(super) fn identity_of<T: Element, Op: Monoid<T>>() -> Identity {
+    type Known = HashMap<(TypeId, TypeId), Identity>;
     static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
     let key = (TypeId::of::<T>(), TypeId::of::<Op>());
     let lock = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&hash) = lock().as_ref().and_then(|known| known.get(&key)) {
-        return hash;
+    if let Some(identity) = lock().as_ref().and_then(|known| known.get(&key)) {
+        return identity.clone();
     }
     let mut definitions = Definitions::default();
     let of_type = T::cuda_type(&mut definitions);
     let of_operator = Op::cuda(&mut definitions);
     // What cannot be generated is an error of a GPU's; here the names will do.
     let text = definitions.text().unwrap_or_default();
+    let name = name_of::<T, Op>();
     let hash = Hash::new()
-        .with(name_of::<T, Op>().as_bytes())
+        .with(name.as_bytes())
         .with(of_type.as_bytes())
         .with(of_operator.as_bytes())
         .with(text.as_bytes())
         .with(bytemuck::bytes_of(&Op::identity()))
         .with(&(size_of::<T>() as u64).to_ne_bytes())
         .value();
-    lock().get_or_insert_default().insert(key, hash);
-    hash
+    let identity = Identity {
+        hash,
+        name: name.into(),
+    };
+    lock().get_or_insert_default().insert(key, identity.clone());
+    identity
+}
+
+/// The number of an [`Identity`].
+pub(super) fn hash_of<T: Element, Op: Monoid<T>>() -> u64 {
+    identity_of::<T, Op>().hash
 }
 
 /// How errors name a type and an operator.

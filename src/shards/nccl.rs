@@ -35,12 +35,13 @@ use std::time::Duration;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// An exchange copies the packet to the GPU, gathers all on a stream of its own, and copies them
-/// back; the host waits for that, but no longer than the timeout. Meanwhile it asks NCCL for errors
-/// of other ranks. After either, a communicator that was made here is aborted. From NCCL 2.22 on
-/// the first exchange also connects the ranks, and NCCL waits for all of them without a timeout.
+/// An exchange is one all-gather on a stream of its own. NCCL reads the packet from the host's
+/// pinned memory, and writes those of all ranks there. The host waits for that, but no longer than
+/// the timeout. Meanwhile it asks NCCL for errors of other ranks. After either, a communicator that
+/// was made here is aborted. From NCCL 2.22 on the first exchange also connects the ranks, and NCCL
+/// waits for all of them without a timeout.
 ///
-/// Memory: on the GPU, and pinned on the host, 256 KiB for each rank. Longer packets go in pieces.
+/// Memory: pinned on the host, 256 KiB for each rank. Longer packets go in pieces.
 pub struct Nccl {
     library: &'static Library,
     comm: Comm,
@@ -211,12 +212,14 @@ impl Nccl {
         let (library, comm, rank) = (self.library, self.comm, self.rank);
         let (staging, len) = (&mut *self.staging, self.ranks * piece.len());
         let mut gather = || {
-            staging.upload(rank * piece.len(), piece)?;
-            let (address, stream) = (staging.memory().address(), staging.stream().cu_stream());
+            let stream = staging.stream()?.cu_stream();
+            let room = staging.host(0, len);
+            room[rank * piece.len()..][..piece.len()].copy_from_slice(piece);
+            let address = room.as_mut_ptr();
             // SAFETY: the memory has room for all, and lives until the stream has come so far: the
-            // drop of `staging` waits, or it is lost. Nobody else uses the communicator.
+            // drop of `staging` waits, or it is lost. It is pinned, so every GPU reaches it, and
+            // nobody looks at it before the wait. Nobody else uses the communicator.
             unsafe { library.all_gather(comm, rank, address, piece.len(), stream) }?;
-            staging.download(0, len)?;
             // SAFETY: it is a communicator.
             staging.wait(deadline, || unsafe { library.check_background(comm) })
         };

@@ -4,7 +4,7 @@
 use super::Exchange;
 use super::bytes::Reader;
 use super::threads::{Threads, deadline};
-use crate::cuda::staging::{SharedMemory, Staging};
+use crate::cuda::staging::{IMPATIENCE, SharedMemory, Staging};
 use crate::cuda::{Gpu, driver_error};
 use crate::device::Backend;
 use crate::{Device, Error, Result};
@@ -13,9 +13,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The [`Exchange`] of a rank that is a thread with a GPU: each GPU copies its packet to the memory
-/// of every other one, over NVLink or PCIe, or where GPUs do not reach each other through host
-/// memory. It needs no library.
+/// The [`Exchange`] of a rank that is a thread with a GPU. It needs no library.
+///
+/// Packets begin and end in host memory, which all ranks share. So short ones, up to 64 KiB, stay
+/// there, as those of [`Threads`](super::Threads): a copy to a GPU alone takes longer. Of longer
+/// ones, such as [`rebalance`](super::Shard::rebalance) has, each GPU copies its own to the memory
+/// of every other GPU: over NVLink or PCIe, or where GPUs do not reach each other through host
+/// memory.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -36,10 +40,10 @@ use std::time::Duration;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Threads tell each other that their copies are enqueued, and how long their packets are. So a
-/// rank that is dropped ends the wait of the others at once, and one that makes no call after the
-/// timeout. Then each stream waits for the copies of all GPUs, and the host for that. Packets begin
-/// and end in host memory.
+/// A rank that is dropped ends the wait of the others at once, and one that makes no call after the
+/// timeout. Where each rank can have a core to itself, a thread that waits looks again and again
+/// for 500 µs before it sleeps. When threads have told each other that their copies are enqueued,
+/// each stream waits for those of all GPUs, and the host for that.
 ///
 /// Memory: on each GPU, and pinned on the host, 512 KiB for each rank. Longer packets go in pieces.
 pub struct Peers {
@@ -57,10 +61,13 @@ pub struct Peers {
 
 /// What the others need of a rank. It lives until the last of them is gone.
 struct Slot {
-    memory: Arc<SharedMemory>,
+    memory: SharedMemory,
     /// Recorded after the copies to all others.
     sent: CudaEvent,
 }
+
+/// The longest packets that stay in host memory.
+const NEAR_BYTES: usize = 64 << 10;
 
 /// The bytes of a packet that go at a time. No memory is made between exchanges: that could wait
 /// for work of a GPU which waits for this rank.
@@ -80,15 +87,17 @@ impl Peers {
         let (mut stagings, mut slots) = (Vec::new(), Vec::new());
         for gpu in &gpus {
             gpus.iter().try_for_each(|other| gpu.reach(other))?;
-            let staging = Staging::new(gpu, 2 * gpus.len() * PIECE_BYTES)?;
+            let bytes = 2 * gpus.len() * PIECE_BYTES;
+            let staging = Staging::new(gpu, bytes)?;
             slots.push(Slot {
-                memory: staging.memory().clone(),
+                memory: SharedMemory::new(gpu, bytes)?,
                 sent: gpu.context().new_event(None).map_err(failed)?,
             });
             stagings.push(staging);
         }
         let slots = Arc::new(slots);
-        let threads = Threads::group(gpus.len(), timeout).into_iter();
+        // A GPU may come long after another, and to sleep would cost more than the exchange.
+        let threads = Threads::group_that_looks(gpus.len(), timeout, IMPATIENCE).into_iter();
         let ranks = threads.zip(gpus).zip(stagings).enumerate();
         let ranks = ranks.map(|(rank, ((threads, gpu), staging))| Peers {
             rank,
@@ -104,9 +113,11 @@ impl Peers {
 
     /// Waits until all ranks have enqueued their copies of a packet of so many bytes, or one says
     /// that it could not.
-    fn meet(&self, bytes: usize, own: Result<()>) -> std::result::Result<(), Fault> {
+    fn meet(&mut self, bytes: usize, own: Result<()>) -> std::result::Result<(), Fault> {
         let numbers = [bytes as u64, own.is_err().into()];
-        let all = self.threads.exchange(bytemuck::cast_slice(&numbers))?;
+        let mut all = vec![0; self.slots.len() * size_of_val(&numbers)];
+        let mine = bytemuck::cast_slice(&numbers);
+        self.threads.exchange(mine, &mut all)?;
         own?;
         let (mut reader, mut lengths) = (Reader(&all), Vec::new());
         while let (Some(bytes), Some(failed)) = (reader.number(), reader.number()) {
@@ -134,29 +145,34 @@ impl Peers {
         let half = self.turn * ranks * PIECE_BYTES;
         let place = half + rank * piece.len();
         self.turn = 1 - self.turn;
+        let slots = Arc::clone(&self.slots);
+        let own = &slots[rank];
         let mut send = || {
-            self.staging.upload(place, piece)?;
-            for (_, slot) in others(&self.slots, rank) {
-                // SAFETY: `slots` keeps the memory, and the drop of `staging` waits for the copy.
-                // The place is this rank's alone. Its owner reads it once this exchange has met,
-                // and has done so before it gives to the next one, which all wait for before they
-                // come back to this half.
-                unsafe { self.staging.send(place, piece.len(), &slot.memory) }?;
+            // SAFETY: `slots` keeps the memory, and the drop of `staging` waits for copies. The
+            // place is this rank's alone. Its owner reads it once this exchange has met, and has
+            // done so before it gives to the next one, which all wait for before they come back to
+            // this half.
+            unsafe {
+                self.staging.upload(&own.memory, place, piece)?;
+                for slot in others(&slots, rank) {
+                    let memory = &slot.memory;
+                    self.staging.send(&own.memory, place, piece.len(), memory)?;
+                }
             }
-            let recorded = self.slots[rank].sent.record(self.staging.stream());
-            recorded.map_err(failed)
+            own.sent.record(self.staging.stream()?).map_err(failed)
         };
         let sent = send();
         self.meet(bytes, sent)?;
-        for (_, slot) in others(&self.slots, rank) {
-            self.staging.stream().wait(&slot.sent).map_err(failed)?;
+        for slot in others(&slots, rank) {
+            self.staging.stream()?.wait(&slot.sent).map_err(failed)?;
         }
         let len = ranks * piece.len();
-        self.staging.download(half, len)?;
+        // SAFETY: as above: the stream waits until all is there.
+        unsafe { self.staging.download(&own.memory, half, len) }?;
         if !self.staging.wait(deadline, || Ok(()))? {
             self.staging.lose();
             // Its stream may still write to the others.
-            std::mem::forget(Arc::clone(&self.slots));
+            std::mem::forget(slots);
             return Err(format!("the copies took more than {:?}", self.timeout).into());
         }
         scatter(self.staging.host(half, len), piece.len(), at, bytes, all);
@@ -175,9 +191,10 @@ fn failed(error: DriverError) -> Error {
     driver_error("exchanging packets", error)
 }
 
-/// All but one, with their numbers.
-fn others<T>(all: &[T], one: usize) -> impl Iterator<Item = (usize, &T)> {
-    all.iter().enumerate().filter(move |(rank, _)| *rank != one)
+/// All but one.
+fn others<T>(all: &[T], one: usize) -> impl Iterator<Item = &T> {
+    let (before, rest) = all.split_at(one);
+    before.iter().chain(&rest[1..])
 }
 
 /// What keeps an exchange from its work.
@@ -199,6 +216,9 @@ impl Exchange for Peers {
         let ranks = self.slots.len();
         if mine.len() * ranks != all.len() {
             return Err(format!("{ranks} packets are no {} bytes", all.len()).into());
+        }
+        if mine.len() <= NEAR_BYTES {
+            return Ok(self.threads.exchange(mine, all)?);
         }
         for (number, piece) in mine.chunks(PIECE_BYTES).enumerate() {
             self.gather(piece, number * PIECE_BYTES, mine.len(), all)?;

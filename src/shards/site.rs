@@ -463,10 +463,18 @@ fn nodes_of_blocks<T: Element, Op: Monoid<T>>(
         return Ok(Nodes::of_counter(counter));
     }
     let ends = blocks_of(stretch.clone()).map(|block| block.end - start);
-    let offsets = device.upload_vec(std::iter::once(0).chain(ends).collect::<Vec<u64>>())?;
-    let segments = Offsets::unchecked::<Device, u64>(&offsets)?;
-    let sums = device.segmented_reduce::<T, Op>(source, segments)?;
-    let sums = sums.into_vec()?.into_iter().map(T::widen).collect();
+    let ends: Vec<u64> = std::iter::once(0).chain(ends).collect();
+    let sums = {
+        // SAFETY: the ends stay until the sums have come, after the copy, or for ever.
+        let offsets = unsafe { device.upload_unwaited(&ends) }?;
+        let segments = Offsets::unchecked::<Device, u64>(&offsets)?;
+        let sums = device.segmented_reduce::<T, Op>(source, segments);
+        sums.and_then(Buffer::into_vec)
+    };
+    if sums.is_err() {
+        std::mem::forget(ends);
+    }
+    let sums = sums?.into_iter().map(T::widen).collect();
     let counter = Counter::of_stretch(stretch, sums).expect("a sum for each block");
     Ok(Nodes::of_counter(counter))
 }

@@ -225,7 +225,8 @@ enum Fault {
 
 #[test]
 fn faults_of_an_exchange_are_found() {
-    let bits = [0, 9, 17, 63, 150, 4000, 8191].map(Fault::Bit);
+    // The header has 144 bytes; the payload of 4, the checksum and zeros follow.
+    let bits = (0..170).chain([4000, 8184, 8191]).map(Fault::Bit);
     for fault in [Fault::Zeros, Fault::Swapped, Fault::Twice, Fault::Late]
         .into_iter()
         .chain(bits)
@@ -278,6 +279,92 @@ fn damage(fault: Fault, packet: usize, all: &mut [u8], last: &[u8]) {
         Fault::Twice => all.copy_within(..packet, packet),
         Fault::Late => all.copy_from_slice(last),
     }
+}
+
+/// The packet that a rank gives to an exchange. Zeros end it.
+fn packet(rank: usize, round: usize, len: usize) -> Vec<u8> {
+    let mut packet = vec![0; len];
+    let used = len.saturating_sub((rank * 131 + round * 17) % 600);
+    for (number, chunk) in packet[..used].chunks_mut(1000).enumerate() {
+        chunk.fill(1 + (number * 7 + rank * 31 + round) as u8 % 255);
+    }
+    packet
+}
+
+/// Gives packets of these lengths, one after the other, and looks at what comes. One rank is late
+/// now and then, so that others fall asleep.
+pub(super) fn gather_packets(
+    exchange: &mut impl Exchange,
+    (rank, ranks): (usize, usize),
+    lens: &[usize],
+) {
+    for (round, &len) in lens.iter().enumerate() {
+        let mut all = vec![0xdb; ranks * len];
+        if round % 10 == rank {
+            std::thread::sleep(Duration::from_micros(700));
+        }
+        let mine = packet(rank, round, len);
+        exchange.all_gather(&mine, &mut all).unwrap();
+        let expected: Vec<_> = (0..ranks).map(|rank| packet(rank, round, len)).collect();
+        let right = all == expected.concat();
+        assert!(
+            right,
+            "rank {rank} of {ranks}, exchange {round} of {len} bytes"
+        );
+    }
+}
+
+#[test]
+fn threads_gather_packets_of_any_length() {
+    for ranks in [1, 2, 3, 8] {
+        let lens = [8192, 0, 1, 8192, 255, 256, 257, 100_000, 16, 8192].repeat(20);
+        std::thread::scope(|scope| {
+            for (rank, mut exchange) in Threads::group(ranks, LONG).into_iter().enumerate() {
+                let lens = &lens;
+                scope.spawn(move || gather_packets(&mut exchange, (rank, ranks), lens));
+            }
+        });
+    }
+}
+
+/// All ranks of a group make as many short exchanges, and go at once.
+#[test]
+fn what_a_rank_gave_before_it_went_counts() {
+    for ranks in [2, 3] {
+        for round in 0..300 {
+            let results = on_ranks(ranks, |communicator| communicator.shard(round).is_ok());
+            assert_eq!(results, vec![true; ranks], "{round}");
+        }
+    }
+}
+
+#[test]
+fn packets_of_different_lengths_are_an_error_of_all_ranks() {
+    let exchanges = Threads::group(3, LONG).into_iter().enumerate();
+    let texts: Vec<_> = std::thread::scope(|scope| {
+        let ranks = exchanges.map(|(rank, mut exchange)| {
+            scope.spawn(move || {
+                let len = [8, 8, 16][rank];
+                let mut gather = || exchange.all_gather(&vec![1; len], &mut vec![0; 3 * len]);
+                let first = gather().unwrap_err().to_string();
+                // It stays an error, at once.
+                assert_eq!(gather().unwrap_err().to_string(), first);
+                first
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    assert_eq!(texts, ["ranks gave packets of [8, 8, 16] bytes"; 3]);
+}
+
+#[test]
+fn a_rank_that_comes_after_the_timeout_gets_the_error_too() {
+    let mut ranks = Threads::group(2, Duration::from_millis(100));
+    let mut gather = |rank: usize| ranks[rank].all_gather(&[1], &mut [0; 2]);
+    let says = "rank 1 gave nothing within 100ms";
+    assert_eq!(gather(0).unwrap_err().to_string(), says);
+    assert_eq!(gather(1).unwrap_err().to_string(), says);
 }
 
 /// Counts of more bytes than a packet has follow in a second exchange.

@@ -2,6 +2,7 @@
 //! errors, and how libraries are found. Each test is a process of its own, since a process loads a
 //! library once.
 
+use super::exchange::gather_packets;
 use super::gpus::{Input, Kind, check, cuts, on_gpus};
 use crate::support::{skip, stand_in};
 use std::ffi::{c_int, c_void};
@@ -45,6 +46,7 @@ fn a_case() {
     match case.as_str() {
         "bits" => bits(),
         "long packets" => long_packets(),
+        "lengths" => packets_of_any_length(),
         "peers" => faults_of_ranks(Kind::Peers),
         "nccl" => faults_of_ranks(Kind::Nccl),
         "arguments" => arguments(),
@@ -100,8 +102,44 @@ fn long_packets() {
     }
 }
 
+/// Short packets of `Peers` stay in host memory, and longer ones go through the GPUs, in pieces.
+/// One rank after another is late.
+fn packets_of_any_length() {
+    let kib = 1 << 10;
+    let lens = [
+        8 * kib,
+        64 * kib,
+        64 * kib + 1,
+        8,
+        256 * kib,
+        256 * kib + 1,
+        600 * kib,
+        100 * kib,
+    ];
+    let lens = &lens.repeat(3);
+    for ranks in [1, 2, 3] {
+        let gpus = stand_ins(ranks);
+        let peers = Peers::group(&gpus, super::LONG).unwrap();
+        let id = NcclId::new().unwrap();
+        std::thread::scope(|scope| {
+            for ((rank, mut peers), gpu) in peers.into_iter().enumerate().zip(&gpus) {
+                scope.spawn(move || {
+                    gather_packets(&mut peers, (rank, ranks), lens);
+                    let mut nccl = Nccl::new(gpu, rank, ranks, id, super::LONG).unwrap();
+                    gather_packets(&mut nccl, (rank, ranks), lens);
+                });
+            }
+        });
+    }
+}
+
 #[test]
 fn packets_go_through_gpus() {
+    run("lengths", &[("STAND_IN_GPUS", "3")]);
+    run(
+        "lengths",
+        &[("STAND_IN_GPUS", "3"), ("STAND_IN_LINK", "none")],
+    );
     run("bits", &[("STAND_IN_GPUS", "5")]);
     run("bits", &[("STAND_IN_GPUS", "5"), ("STAND_IN_LINK", "none")]);
     run("long packets", &[("STAND_IN_GPUS", "3")]);
@@ -173,7 +211,7 @@ fn exchanged(lens: [usize; 2], room: usize) -> Vec<String> {
                 scope.spawn(move || {
                     let mut all = vec![0; room * len];
                     let result = peers.all_gather(&vec![7; len], &mut all);
-                    result.map_or_else(|error| error.to_string(), |()| format!("{all:?}"))
+                    result.map_or_else(|error| error.to_string(), |()| format!("{:?}", &all[..4]))
                 })
             })
             .collect();
@@ -188,6 +226,13 @@ fn arguments() {
         exchanged([8, 16], 2),
         ["ranks gave packets of [8, 16] bytes"; 2]
     );
+    assert_eq!(
+        exchanged([70_000, 80_000], 2),
+        ["ranks gave packets of [70000, 80000] bytes"; 2]
+    );
+    for text in exchanged([8, 80_000], 2) {
+        assert!(text.starts_with("ranks gave packets of [8, "), "{text}");
+    }
     assert_eq!(exchanged([8, 8], 3), ["2 packets are no 24 bytes"; 2]);
     let (cpu, gpu) = (Device::cpu(), Device::cuda(0).unwrap());
     let id = NcclId::new().unwrap();
@@ -230,7 +275,12 @@ fn what_cannot_be_exchanged_is_an_error() {
 }
 
 fn copies_that_fail() {
-    let results = sums(Kind::Peers, super::LONG, |_| 5);
+    let data = vec![1_u64; 100_000];
+    let results = on_gpus(Kind::Peers, &stand_ins(3), super::LONG, |communicator| {
+        let len = [100_000, 1, 1][communicator.rank()];
+        let shard = communicator.shard(len)?;
+        shard.rebalance(&data[..len]).map(|even| even.items.len())
+    });
     assert!(results.iter().all(Result::is_err), "{results:?}");
     for result in results {
         let text = result.unwrap_err().to_string();

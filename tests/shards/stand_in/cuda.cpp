@@ -275,6 +275,12 @@ API int cuStreamDestroy_v2(Stream* stream) {
 
 API int cuStreamSynchronize(Stream* stream) { return stream->synchronize(), 0; }
 
+API int cuStreamQuery(Stream* stream) {
+    if (stream->context != current) return INVALID_CONTEXT;
+    std::lock_guard lock(stream->mutex);
+    return stream->done == stream->given ? SUCCESS : NOT_READY;
+}
+
 API int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
     std::unique_lock lock(event->mutex);
     uint64_t ticket = event->recorded;

@@ -1,10 +1,12 @@
 // A stand-in for NCCL over the stand-in of the driver. Its all-gather runs on the ranks' streams,
-// and waits there for all of them, as NCCL's kernels do.
+// and waits there for all of them, as NCCL's kernels do. Memory that a GPU does not reach is
+// refused.
 //
 // STAND_IN_NCCL says what goes wrong on rank 1: `init`, `gather` or `later`. With -DOLD there is no
 // ncclCommAbort.
 
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -17,6 +19,7 @@
 
 extern "C" void stand_in_enqueue(void* stream, void (*work)(void*), void* argument);
 extern "C" int cuCtxGetCurrent(void** context);
+extern "C" int cuPointerGetAttributes(unsigned, int*, void**, uintptr_t);
 
 namespace {
 
@@ -57,6 +60,14 @@ std::map<std::string, std::shared_ptr<Group>> groups;
 bool faulty(const char* fault, int rank) {
     const char* text = std::getenv("STAND_IN_NCCL");
     return rank == 1 && text && !std::strcmp(text, fault);
+}
+
+// Whether the driver knows the memory: a GPU's, or pinned memory of the host.
+bool is_reached(const void* address) {
+    int attribute = 2;
+    unsigned type = 0;
+    void* values[] = {&type};
+    return !cuPointerGetAttributes(1, &attribute, values, (uintptr_t)address) && type != 0;
 }
 
 void gather(void* argument) {
@@ -126,7 +137,7 @@ API int ncclCommInitRank(Comm** comm, int ranks, UniqueId id, int rank) {
 API int ncclAllGather(const char* send, char* receive, size_t count, int type, Comm* comm,
                       void* stream) {
     if (faulty("gather", comm->rank)) return 2;
-    if (type != 1) return 4;
+    if (type != 1 || !is_reached(send) || !is_reached(receive)) return 4;
     auto call = new Call{comm, comm->group, send, receive, count, comm->round++};
     stand_in_enqueue(stream, gather, call);
     return 0;
