@@ -367,6 +367,25 @@ fn a_rank_that_comes_after_the_timeout_gets_the_error_too() {
     assert_eq!(gather(1).unwrap_err().to_string(), says);
 }
 
+/// Rank 1 begins to wait long after rank 0, and rank 2 gives nothing.
+#[test]
+fn the_timeout_of_one_rank_ends_the_wait_of_all() {
+    let mut ranks = Threads::group(3, Duration::from_secs(4));
+    let _silent = ranks.pop();
+    std::thread::scope(|scope| {
+        for (rank, exchange) in ranks.iter_mut().enumerate() {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_secs(3) * rank as u32);
+                let started = Instant::now();
+                let error = exchange.all_gather(&[1], &mut [0; 3]).unwrap_err();
+                assert!(error.to_string().contains("2 gave nothing within 4s"));
+                let most = [LONG, Duration::from_secs(3)][rank];
+                assert!(started.elapsed() < most, "{rank}: {:?}", started.elapsed());
+            });
+        }
+    });
+}
+
 /// Counts of more bytes than a packet has follow in a second exchange.
 #[test]
 fn faults_of_the_second_exchange_are_found() {
