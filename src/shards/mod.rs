@@ -37,7 +37,7 @@
 //! | [`Communicator`] | one rank: it makes shards, and checks that all ranks do the same |
 //! | [`Exchange`] | what carries packets: one operation, which MPI, NCCL and sockets have |
 //! | [`Threads`] | the exchange between threads of one process |
-//! | `Peers` | the exchange between GPUs of one process, which write to each other's memory |
+//! | `Peers` | the exchange between GPUs of one process, without a library |
 //! | `Nccl` | the exchange between GPUs of any process and host, through NVIDIA's NCCL |
 //! | [`Shard`] | this rank's part of an array, and the calls over the whole |
 //! | [`Compacted`] | what a select gives a rank, and where that stands among everything selected |
