@@ -252,3 +252,34 @@ fn paths_are_read_as_rust_reads_them() {
         ["cuda::Scan", "cuda::gpu::Gpu"]
     );
 }
+
+/// Files of numbers that only speed depends on.
+#[test]
+fn tables_say_what_they_were_measured_by() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_day = |word: &&str| word.len() == 10 && word.starts_with("20") && word.contains('-');
+    let (mut tables, mut faults) = (0, Vec::new());
+    for folder in ["src/engine/tuning", "src/primitives"] {
+        for (file, _) in files(&root.join(folder)) {
+            let path = root.join(folder).join(&file);
+            let text = fs::read_to_string(&path).unwrap();
+            let has_numbers = text.contains("Row {") || text.contains("const ROUND");
+            if !path.to_str().unwrap().contains("tuning") || !has_numbers {
+                continue;
+            }
+            // Those that only say what a row is have no numbers.
+            if text.contains("TABLES: &Tables") {
+                continue;
+            }
+            tables += 1;
+            let measured = text.split_once("Measured: ").map(|(_, rest)| rest);
+            let day = measured.and_then(|rest| rest.split([' ', ',', '.']).find(is_day));
+            let notebook = day.map(|day| root.join(format!("docs/notebook/{day}.md")));
+            if !notebook.is_some_and(|notebook| notebook.exists()) {
+                faults.push(file);
+            }
+        }
+    }
+    assert!(tables >= 7, "{tables} tables");
+    assert!(faults.is_empty(), "no card and day: {faults:?}");
+}

@@ -1,6 +1,9 @@
 //! The tuning tables: what was measured to be fastest. A folder for each engine that is tuned, and
 //! in it a file for each architecture. Only speed depends on them.
 //!
+//! A table says what it was measured by: the card, the day and the command. The day's notebook in
+//! `docs/notebook/` has the rest. What gains under 2% is no row.
+//!
 //! An architecture without a file takes that of the newest one before it. To give it one, add the
 //! file, its `mod` and its line in the engine's `TABLES`. GPUs older than all files get the oldest.
 //!

@@ -1,5 +1,7 @@
-//! What warps hold of what is stored. The numbers are by hand, from the benchmark on an NVIDIA
-//! H200; none was measured alone.
+//! What warps hold of what is stored.
+//!
+//! Measured: an NVIDIA H200, 2026-11-24, `cargo bench --bench gpu -- collect`, by hand, and no
+//! number alone.
 
 use crate::engine::tuning::{Tables, choose};
 use crate::engine::{RowPolicy, bytes_read};

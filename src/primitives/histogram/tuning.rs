@@ -1,5 +1,7 @@
-//! What warps hold of a histogram, and how it is cut up. The numbers are by hand, from the
-//! benchmark on an NVIDIA H200; none was measured alone.
+//! What warps hold of a histogram, and how it is cut up.
+//!
+//! Measured: an NVIDIA H200, 2026-11-25, `cargo bench --bench gpu -- histogram`, by hand, and no
+//! number alone.
 
 use super::plan::HistogramPolicy;
 use crate::engine::tuning::{Tables, choose};

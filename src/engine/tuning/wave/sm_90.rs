@@ -1,4 +1,6 @@
-//! Compute capability 9.0. From tuning runs on an NVIDIA H200 (NVRTC 13.0, scans of 512 MiB): sums,
+//! Compute capability 9.0.
+//!
+//! Measured: an NVIDIA H200, 2026-11-27, `warpfold tune` (NVRTC 13.0, scans of 512 MiB): sums,
 //! extremes, products of matrices, and merged means. Where they disagreed, the dearer operator
 //! decided, unless sums lost more than 2%. The rows of 12, 20 and 28 bytes and more are from trials
 //! of all their shapes with four and with eight warps, of sums and of maps. From 40 bytes on only

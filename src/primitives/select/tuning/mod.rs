@@ -1,5 +1,7 @@
-//! What warps hold of a select, and of what is like it. The numbers are by hand, from the benchmark
-//! on an NVIDIA H200; none was measured alone.
+//! What warps hold of a select, and of what is like it.
+//!
+//! Measured: an NVIDIA H200, 2026-11-24, `cargo bench --bench gpu -- select partition positions`, by
+//! hand, and no number alone.
 
 mod wave_sm_90;
 

@@ -1,4 +1,6 @@
-//! Selects, on compute capability 9.0. By hand, from the benchmark on an NVIDIA H200.
+//! Selects, on compute capability 9.0.
+//!
+//! Measured: an NVIDIA H200, 2026-11-24, `cargo bench --bench gpu -- select partition`, by hand.
 
 use crate::engine::tuning::WaveRow;
 
