@@ -2,6 +2,7 @@
 
 use super::kernels;
 use super::lanes::Lane;
+use super::pinned::Pinned;
 use super::{Workspace, driver_error, library::require_driver, workspace};
 use crate::{Element, Error, Result};
 use cudarc::driver::{
@@ -28,6 +29,8 @@ struct Inner {
     workspace: Mutex<Option<Workspace>>,
     /// What streams of pieces left for the next one.
     lanes: Mutex<Vec<Lane>>,
+    /// Pinned memory for one result each, which no call uses.
+    results: Mutex<Vec<Pinned>>,
 }
 
 /// Elements in device memory. An empty array has no memory.
@@ -110,6 +113,7 @@ impl Gpu {
             stream: stream.clone(),
             workspace: Mutex::new(None),
             lanes: Mutex::default(),
+            results: Mutex::default(),
         }))
     }
 
@@ -305,6 +309,33 @@ impl Gpu {
             .map_err(|error| driver_error("copying on the device", error))
     }
 
+    /// Calls `enqueue` with room for an element, waits for the stream, and gives what is there. The
+    /// room is pinned host memory. Kernels write to it, so nothing is copied from the GPU after
+    /// them.
+    pub(crate) fn one_result<T: Element>(
+        &self,
+        enqueue: impl FnOnce(&mut DeviceRange<'_, T>) -> Result<()>,
+    ) -> Result<T> {
+        let kept = self.results().pop();
+        let mut room = match kept {
+            Some(room) => room,
+            None => Pinned::new(self.context(), RESULT_BYTES)?,
+        };
+        let address = room.as_mut_slice::<T>(1).as_mut_ptr() as u64;
+        let enqueued = enqueue(&mut DeviceRange::new(self, address, 0..1));
+        let waited = self.0.stream.synchronize();
+        let result = room.as_mut_slice::<T>(1)[0];
+        enqueued?;
+        waited.map_err(|error| driver_error("computing a result", error))?;
+        self.results().push(room);
+        Ok(result)
+    }
+
+    fn results(&self) -> MutexGuard<'_, Vec<Pinned>> {
+        let results = self.0.results.lock();
+        results.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Calls `enqueue` with a workspace of at least `bytes` bytes.
     pub(crate) fn with_workspace(
         &self,
@@ -344,7 +375,10 @@ impl Gpu {
     }
 }
 
-/// Some elements in a GPU's memory, as kernels take them.
+/// Room for an element: they have fewer bytes.
+const RESULT_BYTES: usize = 4096;
+
+/// Some elements in memory that a GPU reaches, as kernels take them.
 pub(crate) struct DeviceRange<'a, T> {
     address: u64,
     len: usize,

@@ -360,10 +360,10 @@ impl Gpu {
         init: Option<T>,
     ) -> Result<T> {
         let reduce = self.kernels(Reduce::<T, Op, F>::load_lazily)?;
-        let mut output = self.allocate::<T>(1)?;
-        // SAFETY: the caller's.
-        unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }?;
-        Ok(self.download(&output, 0..1)?[0])
+        self.one_result(|output| {
+            // SAFETY: the caller's.
+            unsafe { self.reduce_with(&reduce.kernels, source, len, init, output) }
+        })
     }
 
     /// Writes the fold to an address, without a wait for it.
