@@ -198,8 +198,11 @@ fn append<W: Element>(
 /// The weights that are sorted by group at a time, at least.
 const ROUND: usize = 1 << 18;
 
-/// As many weights for each bin. So what a round reads of each group is worth it.
-const ROUND_OF_BIN: usize = 8;
+/// As many weights for each bin. So what a round reads of each group is worth it. Beyond a limit
+/// of memory fewer will do.
+const ROUND_OF_BIN: usize = 32;
+const FEW_OF_BIN: usize = 8;
+const LONG_ROUND: usize = 1 << 24;
 
 /// The bytes of a group's rooms, which stay in a core's cache.
 const GROUP_BYTES: usize = 128 << 10;
@@ -208,8 +211,9 @@ const GROUP_BYTES: usize = 128 << 10;
 /// others.
 const GROUPS_PER_THREAD: usize = 4;
 
-/// The weights of a block for each group, at least, and the most of a block.
-const BLOCK_OF_GROUP: usize = 16;
+/// The weights of a block for each group, at least, and the most of a block. A group reads its part
+/// of each block: a short one costs as much as the wait for its first item.
+const BLOCK_OF_GROUP: usize = 256;
 const MOST_OF_BLOCK: usize = 1 << 15;
 
 /// Neighbouring bins are a group. Blocks of items are sorted by group, in parallel. Then each group
@@ -236,7 +240,8 @@ where
     let groups = (all >> log_group) + 1;
     let block = (BLOCK_OF_GROUP * groups).next_power_of_two();
     let block = (block.clamp(BLOCK, MOST_OF_BLOCK) / X::CHANNELS).max(1);
-    let round = (ROUND.max(ROUND_OF_BIN * all) / X::CHANNELS).next_multiple_of(block);
+    let round = (ROUND_OF_BIN * all).min(LONG_ROUND).max(FEW_OF_BIN * all);
+    let round = (round.max(ROUND) / X::CHANNELS).next_multiple_of(block);
     let most = round.min(items.len());
     let mut places = filled(0_u32, most * X::CHANNELS)?;
     let mut values = filled(Add::identity(), most * X::CHANNELS)?;
