@@ -81,6 +81,68 @@ pub(crate) fn histogram<'py>(
     })
 }
 
+/// The least and the greatest of integers, and `None` if there are none. One reading finds both.
+#[pyfunction]
+pub(crate) fn integer_range(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    dtype: u8,
+) -> PyResult<Option<(i128, i128)>> {
+    let input = Input::new(x, dtype)?.contiguous()?;
+    with_binned!(input.dtype, T => {
+        let items = input.items::<T>();
+        let range = run(py, input.bytes(), || warpfold::statistics::min_max(items))?;
+        Ok(range.map(|(least, greatest)| (least as i128, greatest as i128)))
+    })
+}
+
+/// Of so many parts of an array, so many values tell how many bins there may be.
+const PARTS: usize = 64;
+const OF_PART: usize = 64;
+
+/// So many bins at least: a thread's tables of them stay in its L1 cache.
+const LEAST_BINS: usize = 1 << 10;
+
+/// How often each value from 0 on occurs, by one reading of the array. `None` if some value is
+/// negative, or greater than what a few values tell, or not below `most`. The bits of a negative
+/// one are those of a number that is not.
+#[pyfunction]
+pub(crate) fn bincount_at_once<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    dtype: u8,
+    most: u64,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let input = Input::new(x, dtype)?.contiguous()?;
+    let counts = crate::dtype::with_integers!(input.dtype, T => {
+        let items = input.items::<T>();
+        let firsts = items.chunks(items.len().div_ceil(PARTS).max(1));
+        let some = firsts.flat_map(|part| &part[..part.len().min(OF_PART)]);
+        let greatest = some.chain(items.last()).max().map_or(0, |&x| word(x));
+        if greatest >= most {
+            return Ok(None);
+        }
+        let wanted = greatest + greatest / 4 + 1;
+        let bins = wanted.max(LEAST_BINS as u64).min(most) as usize;
+        let bins = Bins::<T>::values(bins).map_err(exception)?;
+        run(py, input.bytes(), || warpfold::histogram::<u64, T>(items, &bins))?
+    });
+    if counts.iter().sum::<u64>() != input.len() as u64 {
+        return Ok(None);
+    }
+    let len = counts
+        .iter()
+        .rposition(|&count| count > 0)
+        .map_or(0, |i| i + 1);
+    let mut counts = counts;
+    counts.truncate(len);
+    array_of(py, counts, &[len], DType::I64).map(Some)
+}
+
+fn word(value: impl Into<u64>) -> u64 {
+    value.into()
+}
+
 /// How often each value below `count` occurs, or the sum of its weights.
 #[pyfunction]
 #[pyo3(signature = (x, dtype, count, weights, weights_dtype))]

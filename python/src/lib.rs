@@ -24,7 +24,10 @@ mod wide;
 use pyo3::prelude::*;
 
 /// The native part of warpfold.
-#[pymodule]
+///
+/// It needs no interpreter's lock: what it keeps is in locks and atomics, its classes are frozen or
+/// refuse two borrows at a time, and arrays are read as they are without the lock elsewhere, too.
+#[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
     use crate::device::{gpu_of, nvrtc};
@@ -39,7 +42,7 @@ mod _native {
         gpu_segment_reduce, gpu_sort, gpu_topk,
     };
     #[pymodule_export]
-    use crate::histogram::{bincount, histogram};
+    use crate::histogram::{bincount, bincount_at_once, histogram, integer_range};
     #[pymodule_export]
     use crate::nodes::Nodes;
     #[pymodule_export]

@@ -93,6 +93,28 @@ def test_bincount_is_numpys(x, minlength):
     )
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint16", "int16", "int8", "uint8", "bool"])
+def test_bincount_of_many_items(dtype):
+    """One reading counts them; a value that a few others do not tell of takes two more."""
+    greatest = 1 if dtype == "bool" else 99
+    x = np.random.default_rng(0).integers(0, greatest, 300_000).astype(dtype)
+    same(wf.bincount(x), np.bincount(x))
+    same(wf.bincount(x[::-3], minlength=2000), np.bincount(x[::-3], minlength=2000))
+    same(wf.bincount(np.sort(x)), np.bincount(np.sort(x)))
+    same(wf.bincount(x * 0), np.array([len(x)]))
+    if dtype == "bool":
+        return
+    # Of 64 parts only the first values are looked at.
+    last = np.iinfo(dtype).max if dtype != "int64" else 5000
+    x[100_123] = last
+    same(wf.bincount(x), np.bincount(x))
+    if dtype[0] == "i":
+        for place in [0, 100_123]:
+            x[place] = -7
+            with pytest.raises(ValueError, match="negative value, -7"):
+                wf.bincount(x)
+
+
 def test_bincount_of_more_values_than_bins():
     x = np.array([1 << 24, 3, 1 << 24, 0], "int64")
     same(wf.bincount(x), np.bincount(x))

@@ -14,6 +14,9 @@ from ._dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U8
 #: The most bins that are counted at once.
 _MOST_BINS = 1 << 24
 
+#: From so many items on, a reading costs more than bins that are not needed.
+_AT_ONCE = 1 << 16
+
 
 def histogram(
     x: Any,
@@ -203,19 +206,24 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if weight is not None and weight_code == I64:
         weight, weight_code = weight.astype(np.float64), F64
     kind = np.dtype(np.float64 if weight is not None else np.int64)
-    if array.size == 0:
-        return wrap(np.zeros(least, kind))
-    least_value = _native.reduce(array, code, "minimum", None, code, None)
-    if least_value < 0:
-        raise ValueError(f"x has a negative value, {least_value}")
-    count = int(_native.reduce(array, code, "maximum", None, code, None)) + 1
-    length = max(count, least)
-    if count <= _MOST_BINS:
-        counts = _native.bincount(array, code, count, weight, weight_code)
-    else:
-        counts = _many(array, code, weight, length)
-    if length > len(counts):
-        counts = np.concatenate([counts, np.zeros(length - len(counts), kind)])
+    counts = None
+    if weight is None and array.size >= _AT_ONCE:
+        # Negative numbers have the bits of greater ones.
+        values = 256 if code == BOOL else int(np.iinfo(array.dtype).max) + 1
+        counts = _native.bincount_at_once(array, code, min(values, _MOST_BINS))
+    if counts is None:
+        ends = _native.integer_range(array, code)
+        if ends is None:
+            return wrap(np.zeros(least, kind))
+        if ends[0] < 0:
+            raise ValueError(f"x has a negative value, {ends[0]}")
+        count = ends[1] + 1
+        if count <= _MOST_BINS:
+            counts = _native.bincount(array, code, count, weight, weight_code)
+        else:
+            counts = _many(array, code, weight, max(count, least))
+    if least > len(counts):
+        counts = np.concatenate([counts, np.zeros(least - len(counts), kind)])
     return wrap(counts)
 
 
