@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import threading
 from pathlib import Path
 
 _done = False
+_lock = threading.Lock()
 
 
 def preload() -> None:
@@ -17,9 +19,14 @@ def preload() -> None:
     ``WARPFOLD_NVRTC`` names one, or of a version that is loaded already, as by PyTorch.
     """
     global _done
-    if _done:
-        return
-    _done = True
+    # Other threads wait until it is there.
+    with _lock:
+        if not _done:
+            _preload()
+            _done = True
+
+
+def _preload() -> None:
     if os.environ.get("WARPFOLD_NVRTC"):
         return
     for file in installed():

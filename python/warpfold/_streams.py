@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,23 @@ from . import _native
 from ._arrays import flat, native
 from ._dtypes import BF16, DTYPES, WIDE, code_of, initial_bytes, operator_of, operator_on
 from ._reductions import _as_dtype
+
+
+class _Alone:
+    """Lets one call in at a time, and refuses others."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "another call uses this stream: its chunks have an order, so push them one after "
+                "the other, or take warpfold.Nodes, which are merged in any order"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class _Stream:
@@ -27,6 +45,7 @@ class _Stream:
         self._wide = wide
         self._code = None
         self._folder = None
+        self._alone = _Alone()
         if dtype is not None:
             self._begin(code_of(dtype))
 
@@ -63,16 +82,21 @@ class _Stream:
     @property
     def count(self) -> int:
         """The number of items so far."""
-        return 0 if self._folder is None else int(self._folder.state()[0])
+        with self._alone:
+            return 0 if self._folder is None else int(self._folder.state()[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "_folder"}
-        state["_state"] = None if self._folder is None else self._folder.state()
+        with self._alone:
+            state = self.__dict__.copy()
+            folder = state.pop("_folder")
+            del state["_alone"]
+            state["_state"] = None if folder is None else folder.state()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         seen = state.pop("_state")
         self.__dict__.update(state)
+        self._alone = _Alone()
         self._folder = None
         if seen is not None:
             assert self._code is not None
@@ -86,6 +110,7 @@ class Reducer(_Stream):
     The value has the bits of one call of :func:`warpfold.reduce` over all chunks in their order, or
     for sums and products of :func:`warpfold.sum` and :func:`warpfold.prod`, wherever chunks end.
     Between chunks it keeps 64 numbers at most. It can be pickled, and goes on in another process.
+    A call while another thread's is under way is a ``RuntimeError``.
 
     Parameters
     ----------
@@ -116,8 +141,9 @@ class Reducer(_Stream):
         TypeError
             If the chunk's dtype does not fit into the stream's. Then nothing was taken in.
         """
-        array, _ = self._piece(x)
-        self._folder.push(array)
+        with self._alone:
+            array, _ = self._piece(x)
+            self._folder.push(array)
 
     def value(self) -> Any:
         """The fold so far, as a scalar of NumPy. More chunks may follow.
@@ -127,9 +153,10 @@ class Reducer(_Stream):
         ValueError
             If there was no chunk, and no dtype was given.
         """
-        if self._folder is None:
-            raise ValueError("there was no chunk: give the Reducer a dtype")
-        return self._folder.value()
+        with self._alone:
+            if self._folder is None:
+                raise ValueError("there was no chunk: give the Reducer a dtype")
+            return self._folder.value()
 
 
 class Scanner(_Stream):
@@ -137,7 +164,8 @@ class Scanner(_Stream):
 
     The results of the chunks, one after the other, have the bits of one call of
     :func:`warpfold.cumsum`, :func:`warpfold.cumprod` or :func:`warpfold.scan` over all of them,
-    wherever chunks end. It can be pickled, and goes on in another process.
+    wherever chunks end. It can be pickled, and goes on in another process. A call while another
+    thread's is under way is a ``RuntimeError``.
 
     Parameters
     ----------
@@ -173,8 +201,9 @@ class Scanner(_Stream):
         TypeError
             If the chunk's dtype does not fit into the stream's. Then nothing was taken in.
         """
-        array, wrap = self._piece(x)
-        return wrap(self._folder.scan(array, None).reshape(np.shape(x)))
+        with self._alone:
+            array, wrap = self._piece(x)
+            return wrap(self._folder.scan(array, None).reshape(np.shape(x)))
 
 
 class Nodes:
@@ -183,7 +212,7 @@ class Nodes:
     Each part is reduced wherever it lies, to some dozens of sums. They are merged in any order of
     arrival, and pickled on the way. Once they are those of all items, :meth:`value` has the bits of
     one call over the whole array: of :func:`warpfold.reduce`, or for sums and products of
-    :func:`warpfold.sum` and :func:`warpfold.prod`.
+    :func:`warpfold.sum` and :func:`warpfold.prod`. Any threads may merge.
 
     Parameters
     ----------
@@ -218,6 +247,7 @@ class Nodes:
         if start < 0:
             raise ValueError(f"start is {start}; it must not be negative")
         self._code = to
+        self._lock = threading.Lock()
         self._nodes = _native.Nodes.of(flat(array), to, operator_on(self._op, to), start)
 
     def merge(self, other: Nodes) -> None:
@@ -235,7 +265,10 @@ class Nodes:
                 f"these are of {self._op} in {DTYPES[self._code]}, "
                 f"the others of {other._op} in {DTYPES[other._code]}"
             )
-        self._nodes.merge(other._nodes.bytes())
+        with other._lock:
+            nodes = other._nodes.bytes()
+        with self._lock:
+            self._nodes.merge(nodes)
 
     def value(self, length: int, *, initial: Any = None) -> Any:
         """The fold of all ``length`` items of the whole array, as a scalar of NumPy.
@@ -246,17 +279,22 @@ class Nodes:
             If some of them are missing, or there are more.
         """
         start = None if initial is None else initial_bytes(initial, self._code)
-        return self._nodes.value(length, start)
+        with self._lock:
+            return self._nodes.value(length, start)
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
         """Which items they are of: ranges of places that do not touch, in their order."""
-        return self._nodes.ranges()
+        with self._lock:
+            return self._nodes.ranges()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"op": self._op, "dtype": self._code, "nodes": self._nodes.bytes()}
+        with self._lock:
+            nodes = self._nodes.bytes()
+        return {"op": self._op, "dtype": self._code, "nodes": nodes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._op, self._code = state["op"], state["dtype"]
+        self._lock = threading.Lock()
         self._nodes = _native.Nodes(self._code, operator_on(self._op, self._code))
         self._nodes.merge(state["nodes"])
