@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -291,3 +293,29 @@ def test_a_device_that_is_not_there_is_an_error():
     )
     shown = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
     assert "cuda" in shown and "remedy" in shown
+
+
+def test_errors_say_what_to_do():
+    x = np.ones((2, 3))
+    for axis in [1.0, True, "0", (0, 1.5)]:
+        with pytest.raises(TypeError, match="it must be an integer"):
+            wf.sum(x, axis=axis)
+    for axis in ["0", 1.0, True]:
+        with pytest.raises(TypeError, match="it must be an integer"):
+            wf.sort(x, axis=axis)
+    with pytest.raises(np.exceptions.AxisError, match="^axis 2 is out of bounds"):
+        wf.cumsum(x, axis=2)
+    for item in [2**64, None, Decimal(1), Fraction(1, 3)]:
+        with pytest.raises(TypeError, match="no array of numbers: convert it, as by np.asarray"):
+            wf.sum([item])
+    for where in [">1", (1, ">"), lambda x: x > 1]:
+        with pytest.raises(TypeError, match="flags, or a comparison such as"):
+            wf.select([1, 2], where)
+
+
+def test_series_are_read_as_arrays():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1.0, np.nan, 3.0], index=[5, 6, 7])
+    assert np.isnan(wf.sum(series)) and np.sum(series) == 4
+    assert type(wf.cumsum(series)) is np.ndarray
+    same(wf.sum(series.dropna()), np.float64(4))

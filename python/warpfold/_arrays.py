@@ -75,7 +75,10 @@ def _from_any(x: Any, name: str) -> tuple[np.ndarray[Any, Any], int, Wrap]:
         return *_native_order(array), _wrap_of(x)
     array = np.asarray(x)
     if array.dtype == object:
-        raise TypeError(f"{name} is a {type(x).__name__}, of which NumPy makes no array of numbers")
+        raise TypeError(
+            f"{name} is a {type(x).__name__}, of which NumPy makes no array of numbers: "
+            f"convert it, as by np.asarray({name}, 'float64')"
+        )
     return *_native_order(array), same
 
 
@@ -169,12 +172,22 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """Axes counted from 0, or `None` for all."""
     if axis is None:
         return None
-    return tuple(int(i) for i in normalize_axis_tuple(axis, ndim, "axis"))
+    if not isinstance(axis, tuple | list):
+        axis = (axis,)
+    for i in axis:
+        _check_axis(i)
+    return tuple(int(i) for i in normalize_axis_tuple(axis, ndim))
+
+
+def _check_axis(axis: Any) -> None:
+    if isinstance(axis, bool | np.bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"axis is {axis!r}; it must be an integer")
 
 
 def axis_of(axis: Any, ndim: int) -> int:
     """An axis counted from 0."""
-    return int(normalize_axis_index(axis, ndim, "axis"))
+    _check_axis(axis)
+    return int(normalize_axis_index(axis, ndim))
 
 
 def check_lanes(shape: tuple[int, ...], along: tuple[int, ...] | None, op: str) -> None:
@@ -220,6 +233,8 @@ def condition_of(array: np.ndarray[Any, Any], code: int, where: Any) -> np.ndarr
         if np.ndim(where[1]) != 0:
             raise TypeError("where compares with an array; it must be a number")
         return np.asarray(compare(numbers, where[1]))
+    if callable(where) or isinstance(where, str | tuple) and np.asarray(where).dtype.kind == "U":
+        raise TypeError(f"where is {where!r}; it must be flags, or a comparison such as ('>', 0)")
     flags, _, _ = native(where, "where")
     if flags.dtype != bool:
         raise TypeError(f"where is of dtype {flags.dtype}; it must be bool, or a comparison")

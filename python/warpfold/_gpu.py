@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _native, _nvrtc
-from ._arrays import check_lanes
+from ._arrays import axes_of, axis_of, check_lanes
 from ._dtypes import (
     BF16,
     BOOL,
@@ -527,11 +526,8 @@ def refuse(**options: Any) -> None:
 
 
 def _axes(axis: Any, ndim: int) -> list[int] | None:
-    return None if axis is None else [int(i) for i in normalize_axis_tuple(axis, ndim, "axis")]
-
-
-def _axis(axis: Any, ndim: int) -> int:
-    return int(normalize_axis_index(axis, ndim, "axis"))
+    along = axes_of(axis, ndim)
+    return None if along is None else list(along)
 
 
 class _Target:
@@ -754,7 +750,7 @@ def scan(
     array, to = _read_as(x, library, dtype, wide)
     if axis is None:
         array = _flat(array)
-    along = [0 if axis is None else _axis(axis, array.ndim)]
+    along = [0 if axis is None else axis_of(axis, array.ndim)]
     start = None if initial is None else initial_bytes(initial, to)
     array, plan = _planned(array, along, False)
     # In memory's order: the outer axes, the one that is scanned, the inner ones.
@@ -795,7 +791,7 @@ def _rows(array: Array, axis: Any) -> tuple[Array, int | None]:
     """Rows without gaps along an axis, which is the last one then. Where it was, if elsewhere."""
     if axis is None:
         return _flat(array), None
-    along = _axis(axis, array.ndim)
+    along = axis_of(axis, array.ndim)
     if along == array.ndim - 1:
         return array if array.is_contiguous else array.library.contiguous(array), None
     order = [i for i in range(array.ndim) if i != along] + [along]
@@ -819,7 +815,7 @@ def sort(
     if array.size == 0:
         # Nothing moves, whichever axis it is.
         if axis is not None:
-            _axis(axis, array.ndim)
+            axis_of(axis, array.ndim)
         return _Target(array, (0,) if axis is None else array.shape, to, out).result()
     array, along = _rows(array, axis)
     if out is not None and along is not None:
@@ -840,7 +836,7 @@ def sort(
 
 def topk(x: Any, library: Library, k: int, axis: Any, largest: bool, nan_last: bool) -> Any:
     array = read(x, library)
-    length = array.shape[_axis(axis, array.ndim)]
+    length = array.shape[axis_of(axis, array.ndim)]
     if not 0 <= k <= length:
         raise ValueError(f"k is {k}, but axis {axis} has {length} items")
     array, along = _rows(array, axis)
