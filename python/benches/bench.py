@@ -1,7 +1,9 @@
 """Times warpfold beside NumPy, and PyTorch where it is installed: `python benches/bench.py`.
 
 Wants a wheel built with `--release`. Each figure is the best of some rounds, and the peers take
-turns in each round. `--length` says how many items; `--overhead` times short calls instead.
+turns in each round. `--length` says how many items; `--overhead` times short calls instead. On a
+machine that does other work, `--processor` counts the time of the processors, of all threads
+together.
 """
 
 import argparse
@@ -18,14 +20,14 @@ except ImportError:
     torch = None
 
 
-def best(calls, rounds):
+def best(calls, rounds, clock=time.perf_counter):
     """The least time of each call, in seconds."""
     times = [float("inf")] * len(calls)
     for _ in range(rounds):
         for i, call in enumerate(calls):
-            start = time.perf_counter()
+            start = clock()
             call()
-            times[i] = min(times[i], time.perf_counter() - start)
+            times[i] = min(times[i], clock() - start)
     return times
 
 
@@ -88,6 +90,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--length", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--processor", action="store_true", help="time of all processors")
     parser.add_argument("--overhead", action="store_true", help="time short calls, in microseconds")
     options = parser.parse_args()
     versions = f"NumPy {np.__version__}" + (f", PyTorch {torch.__version__}" if torch else "")
@@ -99,7 +102,8 @@ def main():
     for name, ours, *peers in cases(options.length):
         peers = [peer if torch or i == 0 else None for i, peer in enumerate(peers)]
         there = [peer for peer in peers if peer]
-        times = best([ours, *there], options.rounds)
+        clock = time.process_time if options.processor else time.perf_counter
+        times = best([ours, *there], options.rounds, clock)
         ratios = iter(f"{time / times[0]:.2f}" for time in times[1:])
         shown = [next(ratios) if peer else "" for peer in peers]
         print(f"| {name} | {times[0] * 1e3:.2f} | {shown[0]} | {shown[1]} |", flush=True)
