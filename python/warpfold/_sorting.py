@@ -193,10 +193,13 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True, nan: str = "gr
     along = axis_of(axis, array.ndim)
     if not 0 <= count <= array.shape[along]:
         raise ValueError(f"k is {count}, but axis {axis} has {array.shape[along]} items")
-    rows = np.moveaxis(array, along, -1)
+    # `moveaxis` takes longer than the rest of a short call.
+    is_last = along == array.ndim - 1
+    rows = array if is_last else np.moveaxis(array, along, -1)
     values, places = _native.topk(rows, code, count, bool(largest), last)
-    back = (np.moveaxis(values, -1, along), np.moveaxis(places, -1, along))
-    return TopK(wrap(back[0]), wrap(back[1]))
+    if not is_last:
+        values, places = np.moveaxis(values, -1, along), np.moveaxis(places, -1, along)
+    return TopK(wrap(values), wrap(places))
 
 
 def _index(value: Any, name: str) -> int:
