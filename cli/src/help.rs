@@ -22,8 +22,8 @@ words it starts a word, in a table it is the whole line, unless --comment says m
 begins with a double quote ends with one.
 
 The first row of a table is its header if it holds words and no numbers. If it holds both, it may \
-be either: give --header or --no-header. So it may if a word above numbers starts with no letter, \
-as $5 or 1.5- do, and no column is called by its name. It is data if a word comes again below, \
+be either: give --header or --no-header. So it may if nothing stands above numbers, or a word that \
+starts with no letter, as $5 or 1.5- do, and no column is called by its name. It is data if a word comes again below, \
 unless its numbers are years or count evenly, as names do, or the whole row comes again. A \
 comment before the first row, as numpy.savetxt writes it, can be the header too: `# a b` above \
 rows of two numbers names two columns. Rows that are longer or shorter than the others are an \

@@ -120,6 +120,37 @@ impl Numbers {
         }
     }
 
+    /// All integers or floats of a list beside the data, such as edges. A table is none: which of
+    /// its columns is meant, nobody says.
+    pub(crate) fn list<V>(self, what: &str, of: impl Fn(&Values, usize) -> V) -> Result<Vec<V>> {
+        let (name, dtype) = (self.name.clone(), self.dtype);
+        let axes = self.shape.iter().flatten().filter(|&&length| length > 1);
+        let (columns, has_header) = match &self.source {
+            Source::Text(text) => (text.columns, text.has_header()),
+            _ => (1, false),
+        };
+        let several = match axes.count() {
+            count @ 2.. => Some(format!("{count} axes")),
+            _ if columns > 1 => Some(format!("{columns} columns of numbers")),
+            _ => None,
+        };
+        let mut values = Vec::new();
+        for piece in self.pieces(dtype) {
+            let piece = piece?;
+            values.extend((0..piece.len()).map(|row| of(&piece, row)));
+        }
+        // A row by itself is a list.
+        let is_row = columns > 1 && !has_header && values.len() <= columns;
+        match several.filter(|_| !is_row) {
+            None => Ok(values),
+            Some(several) => Err(Failure::with_remedy(
+                name,
+                format_args!("it has {several}, and the {what} are a list"),
+                format_args!("leave nothing but the {what} in it"),
+            )),
+        }
+    }
+
     /// Reads the next piece, as numbers of some type.
     pub(crate) fn read(&mut self, dtype: DType) -> Result<Piece<Values>> {
         let whole = |values: Values| (values.len() < PIECE, values);

@@ -3,6 +3,7 @@
 mod ambiguous;
 mod commands;
 mod devices;
+mod doubts;
 #[cfg(target_os = "linux")]
 mod driver;
 mod errors;

@@ -94,7 +94,7 @@ fn almost_numbers_have_remedies_of_their_own() {
             "--thousands , --delimiter , if this is 1500, --decimal ,",
         ),
         ("$5", "`$` stands before a number"),
-        ("\u{20ac} 5", "sed -E 's/\u{20ac} *([0-9])/"),
+        ("\u{20ac} 5", "sed -E 's/\u{20ac} *([-+.0-9])/"),
         ("<0.1", "a bound"),
         (
             "135.5M",

@@ -35,7 +35,7 @@ fn printed_vectors_and_pairs_are_told() {
             "(-1.5,2.5E-3)\n",
             "write its parts as two numbers",
         ),
-        ("reduce", "1\n2\n-----\n3\n", "grep -vE '^[-=_+| ]+$'"),
+        ("reduce", "1\n2\n-----\n3\n", "grep -vE '^[-=_+|: ]+$'"),
         ("reduce --column b", "a   b\n--- ---\n1   2\n", "grep -vE"),
         (
             "reduce --column b --delimiter |",
@@ -178,7 +178,15 @@ fn what_archives_hold_is_told() {
         ("x.npy", &array),
         ("._x.npy", b"\0\x05"),
     ]);
+    let mut flipped = gzip(b"1\n2\n");
+    let checksum = flipped.len() - 8;
+    flipped[checksum] ^= 1;
     let folder = folder(&[
+        ("flipped.csv.gz", &flipped),
+        (
+            "x.lzma",
+            b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0\x18",
+        ),
         ("cut.npz", &whole[..whole.len() - 30]),
         ("half.npz", &whole[..whole.len() / 2]),
         ("texts.zip", &texts),
@@ -210,6 +218,9 @@ fn what_archives_hold_is_told() {
         ("zip.csv.gz", "an archive of zip again"),
         ("junk.csv.gz", "not gzip throughout"),
         ("cut.csv.gz", "make the file again"),
+        ("flipped.csv.gz", "the compressed data are damaged"),
+        ("flipped.csv.gz", "make the file again; gzip -t"),
+        ("x.lzma", "xz -dc --format=lzma"),
     ] {
         let error = fail_in(folder.path(), &format!("reduce {file}"), b"");
         assert!(

@@ -78,6 +78,8 @@ pub(crate) struct TextArguments {
     pub(crate) missing: Option<Missing>,
 
     /// Columns that rows are ordered or grouped by hold words, also where these look like numbers
+    ///
+    /// Without --missing, NA and the like are words then, too; nothing at all is still missing.
     #[arg(long, conflicts_with = "dtype")]
     pub(crate) words: bool,
 

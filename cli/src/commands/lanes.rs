@@ -443,11 +443,7 @@ fn read_beside_data(file: &Path, what: &str) -> Result<Vec<u64>> {
             format_args!("give {what} that are whole numbers"),
         ));
     }
-    let mut values: Vec<i128> = Vec::new();
-    for piece in numbers.pieces(dtype) {
-        let piece = piece?;
-        values.extend((0..piece.len()).map(|row| piece.integer(row)));
-    }
+    let values = numbers.list(what, Values::integer)?;
     let of = |(number, value): (usize, i128)| {
         u64::try_from(value).map_err(|_| {
             let cause = format!("number {number}, from 0, is {value}: {what} are not negative");

@@ -26,7 +26,7 @@ const COLUMN: &str = "save the column with numpy.save or as CSV";
 const FROM_R: &str = "save it in R with write.csv(x, FILE)";
 const PAGE: &str = "take the numbers out of the page, such as with pandas.read_html, and save CSV";
 
-const ALL: [Foreign; 31] = [
+const ALL: [Foreign; 33] = [
     is(
         b"\x28\xb5\x2f\xfd",
         "compressed with zstd",
@@ -36,6 +36,16 @@ const ALL: [Foreign; 31] = [
         b"\xfd7zXZ\x00",
         "compressed with xz",
         "xz -dc FILE | warpfold ...",
+    ),
+    is(
+        b"\x5d\0\0",
+        "compressed with lzma",
+        "xz -dc --format=lzma FILE | warpfold ...",
+    ),
+    is(
+        b"LZIP",
+        "compressed with lzip",
+        "lzip -dc FILE | warpfold ...",
     ),
     is(
         b"BZh",

@@ -37,14 +37,15 @@ impl<R: Read> Read for Members<R> {
     }
 }
 
-/// Whether another member begins here. Fails if other data do.
+/// Whether another member begins here. Fails if other data do, with a kind of error that what unpacks
+/// them does not have.
 fn goes_on(packed: &mut impl BufRead) -> io::Result<bool> {
     match packed.fill_buf()?.first() {
         None | Some(0) => {}
         Some(0x1f) => return Ok(true),
         Some(_) => {
             return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
+                io::ErrorKind::Unsupported,
                 "other data stand behind the compressed ones",
             ));
         }
@@ -57,7 +58,7 @@ fn goes_on(packed: &mut impl BufRead) -> io::Result<bool> {
         }
         if zeros.iter().any(|&byte| byte != 0) {
             return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
+                io::ErrorKind::Unsupported,
                 "other data stand behind zeros",
             ));
         }

@@ -328,10 +328,16 @@ impl Input {
                 "the compressed data are truncated",
                 "make the file again; what made it has failed or is not done",
             ),
-            io::ErrorKind::InvalidInput => Failure::with_remedy(
+            io::ErrorKind::Unsupported => Failure::with_remedy(
                 &self.name,
                 format_args!("it is not gzip throughout: {error}"),
                 "gzip -dc FILE | warpfold ..., if gzip reads it",
+            ),
+            // What gzip reads of it may be wrong.
+            io::ErrorKind::InvalidInput => Failure::with_remedy(
+                &self.name,
+                format_args!("the compressed data are damaged: {error}"),
+                "copy or make the file again; gzip -t FILE tells whether it is whole",
             ),
             _ => Failure::at(&self.name, error),
         }

@@ -28,7 +28,7 @@ pub(super) enum Packing {
 
 /// Endings of what is not written here, and what the user can do.
 const FOREIGN: [(&[&str], &str); 6] = [
-    (&["gzip"], "write .gz"),
+    (&["gzip", "bgz", "bgzf"], "write .gz"),
     (
         &[
             "bf16", "f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
@@ -120,6 +120,7 @@ const FOREIGN: [(&[&str], &str); 6] = [
             "joblib",
             "lance",
             "las",
+            "laz",
             "loom",
             "mdb",
             "mp3",
@@ -172,6 +173,24 @@ const FOREIGN: [(&[&str], &str); 6] = [
             "db3",
             "xlt",
             "xltx",
+            "bufr",
+            "e57",
+            "fgb",
+            "geoparquet",
+            "gpx",
+            "grb",
+            "grib2",
+            "htm",
+            "jmp",
+            "kml",
+            "mtw",
+            "pbm",
+            "s32",
+            "sd2",
+            "shx",
+            "spv",
+            "tga",
+            "topojson",
         ],
         "write .npy, .npz, .csv, .tsv or .json",
     ),

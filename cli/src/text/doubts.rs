@@ -158,11 +158,12 @@ pub(super) fn check_spaces(
 
 /// Fails, or warns, where words that are read one behind the other may mean something else: truth
 /// values above numbers are names, and rows of groups of three digits are numbers with spaces.
+/// Says whether numbers stand there, and no truth values.
 pub(super) fn check_words(
     lexer: &mut Lexer,
     options: &TextArguments,
     spelling: &Spelling,
-) -> Result<()> {
+) -> Result<bool> {
     lexer.read_ahead(SAMPLE_BYTES)?;
     let seen = Seen::of(lexer, spelling);
     let name = &lexer.input.name;
@@ -186,5 +187,5 @@ pub(super) fn check_words(
             seen.example
         ));
     }
-    Ok(())
+    Ok(seen.others && !seen.truths)
 }

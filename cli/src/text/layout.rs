@@ -96,6 +96,8 @@ pub(super) struct Found {
     pub(super) has_words: bool,
     /// Whether its integers have zeros in front, as codes have.
     pub(super) has_zeros: bool,
+    /// Whether it held numbers, and no truth values.
+    pub(super) without_truths: bool,
 }
 
 impl Layout {
@@ -270,8 +272,13 @@ impl Planner<'_> {
                 && self.may_be_codes(index, has_header),
             has_words: has_words(index),
             has_zeros: codes(index).is_some(),
+            without_truths: survey
+                .columns
+                .get(index)
+                .is_some_and(Contents::lacks_truths),
         });
         let columns: Vec<Found> = columns.collect();
+        self.check_points(&columns)?;
         for column in &columns {
             let title = name(column.index).unwrap_or_else(|| (column.index + 1).to_string());
             self.tell_of_contents(column, &title, has_header)?;

@@ -272,10 +272,15 @@ impl Lexer {
         self.cursor.row_line
     }
 
+    /// The line in which the field begins that was read last.
+    pub(super) fn line_number(&self, field: &Field) -> u64 {
+        self.cursor.line - field.lines
+    }
+
     /// Where the field stands that was read last, as an editor would say.
     #[cold]
     pub(super) fn place(&self, field: &Field) -> String {
-        let line = self.cursor.line - field.lines;
+        let line = self.line_number(field);
         match self.dialect.delimiter {
             None if field.lines == 0 => {
                 let start = field.start - usize::from(field.quoted);

@@ -86,6 +86,8 @@ impl Mistake {
 /// One sequence of numbers.
 pub(crate) struct Text {
     rows: Rows,
+    /// How many columns are read; one if all numbers stand one behind the other.
+    pub(crate) columns: usize,
     inferred: bool,
     absent: Vec<usize>,
 }
@@ -104,12 +106,12 @@ impl Text {
             names: &[],
             are_numbers: dtype.is_some(),
         };
-        let needs = match rows.arrange(options, keys)? {
+        let (columns, needs) = match rows.arrange(options, keys)? {
             Arrangement::Columns(columns) => {
                 let needs = columns.iter().map(|column| column.needs);
-                needs.fold(Needs::default(), Needs::and)
+                (columns.len(), needs.fold(Needs::default(), Needs::and))
             }
-            Arrangement::Sequence(needs) => needs,
+            Arrangement::Sequence(needs) => (1, needs),
         };
         let inferred = dtype.is_none();
         let dtype = dtype.unwrap_or(needs.dtype());
@@ -117,6 +119,7 @@ impl Text {
         Ok((
             Text {
                 rows,
+                columns,
                 inferred,
                 absent,
             },
@@ -149,6 +152,11 @@ impl Text {
     /// How many values were missing so far.
     pub(crate) fn missing(&self) -> u64 {
         self.rows.missing.iter().sum()
+    }
+
+    /// Whether the first row names the columns.
+    pub(crate) fn has_header(&self) -> bool {
+        self.rows.has_header
     }
 
     /// Whether all numbers were read.

@@ -2,6 +2,9 @@
 
 mod printed;
 mod signs;
+mod told;
+
+pub(super) use told::Feed;
 
 use super::spelling::{Spelling, trim_text};
 
@@ -32,6 +35,10 @@ pub(super) enum Oddity {
     Marked,
     /// `<`, `$`: a sign by itself.
     Sign,
+    /// `±`, `+/-` by itself: what follows is the error of the number before it.
+    Spread,
+    /// `(2 rows)`, as psql ends a table.
+    Footer,
     /// `1-2`
     Range,
     /// `1.5-2.5`: a range, or two numbers of columns that have no room between them.
@@ -91,17 +98,6 @@ pub(super) enum Oddity {
     Word,
 }
 
-/// How a text comes to the command from a program that mends it.
-pub(super) struct Feed {
-    pub(super) delimiter: Option<u8>,
-    /// The number of the field.
-    pub(super) field: usize,
-    pub(super) has_header: bool,
-    /// Whether quotes stand around the field, or around any of its line.
-    pub(super) quoted: bool,
-    pub(super) has_quotes: bool,
-}
-
 impl Oddity {
     /// What a word is, in a line that goes on from there: its sign or its brackets may stand apart.
     pub(super) fn in_line(word: &[u8], line: &[u8], is_first: bool, spelling: &Spelling) -> Oddity {
@@ -109,7 +105,7 @@ impl Oddity {
         let of_line = || match is_first {
             true if is_index(word, line) => Some(Oddity::Index),
             true => comment_mark(word, is_number).map(Oddity::Comment),
-            false => None,
+            false => comment_behind(word, line, is_number).map(Oddity::Comment),
         };
         signs::in_line(word, line, is_number)
             .or_else(|| printed::in_line(word, line, is_number))
@@ -136,11 +132,18 @@ impl Oddity {
         if has_old_c(text.as_bytes()) {
             return Oddity::Rounded;
         }
+        if printed::is_footer(text) {
+            return Oddity::Footer;
+        }
         if let Some(brackets) = brackets_of_list(text, is_number) {
             return Oddity::Listed(brackets);
         }
-        if text.len() > 2 && text.bytes().all(|byte| b"-=_+|".contains(&byte)) {
+        // Markdown has colons in it.
+        if text.len() > 2 && text.bytes().all(|byte| b"-=_+|:".contains(&byte)) {
             return Oddity::Rule;
+        }
+        if signs::SPREADS.contains(&text) {
+            return Oddity::Spread;
         }
         if !text.is_empty() && !text.contains(char::is_alphanumeric) {
             return Oddity::Sign;
@@ -200,278 +203,6 @@ impl Oddity {
         match unit_behind(unsigned) {
             Some(unit) => Oddity::Behind(unit.into()),
             None => Oddity::Digits,
-        }
-    }
-
-    /// What is said of it behind `is not a number`, and the remedy.
-    pub(super) fn told(&self, feed: &Feed) -> (String, String) {
-        let without = |program: String| feed.line(&program);
-        let (what, remedy) = match self {
-            Oddity::Percent => (
-                "it is a percentage".into(),
-                format!("take the sign out, as {}", feed.line("tr -d %")),
-            ),
-            Oddity::Negative(pattern) => (
-                "parentheses are the minus of accounts, or hold an error or a share".into(),
-                format!(
-                    "if they are a minus, write -5 for (5), as {}",
-                    feed.line(&format!(r"sed -E 's/{pattern}/-\1/g'"))
-                ),
-            ),
-            Oddity::Apart(sign) => {
-                let written = if *sign == '+' { '+' } else { '-' };
-                (
-                    "its sign stands apart from it".into(),
-                    format!(
-                        "write {written}5 for {sign} 5, as {}",
-                        feed.line(&signs::joining(*sign, feed.delimiter))
-                    ),
-                )
-            }
-            Oddity::Quoted => (
-                "its quotes are none here".into(),
-                "take them out, or write double quotes of ASCII".into(),
-            ),
-            Oddity::Before(sign) if is_comparison(sign) => (
-                format!("`{sign}` says that it is a bound of one"),
-                "write a number, such as the bound".into(),
-            ),
-            Oddity::Before(sign) => (
-                format!("`{sign}` stands before a number"),
-                match is_plain(sign) {
-                    true => {
-                        let line = without(format!("sed -E 's/{sign} *([0-9])/\\1/g'"));
-                        format!("if all numbers have it, take it out, as {line}")
-                    }
-                    false if sign == "$" => {
-                        let line = feed.line("tr -d '$'");
-                        format!("if all numbers have it, take it out, as {line}")
-                    }
-                    false => "if all numbers have it, take it out".into(),
-                },
-            ),
-            Oddity::Behind(unit) => (
-                format!("`{unit}` follows a number"),
-                match unit.as_str() {
-                    "K" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi"
-                        if feed.has_quotes =>
-                    {
-                        "write it out: 1.5K is 1500, or 1536 where K is 1024".into()
-                    }
-                    "K" | "M" | "G" | "T" | "P" => format!(
-                        "write it out, as {}; or with --from=iec where K is 1024, as du -h has it",
-                        feed.scaled("si")
-                    ),
-                    "Ki" | "Mi" | "Gi" | "Ti" | "Pi" => {
-                        format!("write it out, as {}", feed.scaled("iec-i"))
-                    }
-                    unit if is_multiple(unit) => "write the number out".into(),
-                    unit if is_plain(unit) => {
-                        let line = without(format!("sed -E 's/([0-9]) *{unit}/\\1/g'"));
-                        let based = match unit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                            true => "; a number in hexadecimal is written in decimal",
-                            false => "",
-                        };
-                        format!("if all numbers have it, take it out, as {line}{based}")
-                    }
-                    _ => "if all numbers have it, take it out".into(),
-                },
-            ),
-            Oddity::Exponent => (
-                "this is a label, or an exponent of Fortran without a sign".into(),
-                "write 1E3 for 1D3 if it is an exponent".into(),
-            ),
-            Oddity::Based(base, example) => (
-                format!("it is {base}"),
-                format!("write it in decimal, as {example} does"),
-            ),
-            Oddity::Fraction => (
-                "it is a fraction, or a date".into(),
-                "write a fraction as a decimal number, such as 0.5 for 1/2".into(),
-            ),
-            Oddity::Listed(brackets) => (
-                "brackets are those of a list, as Python and JSON write it".into(),
-                format!(
-                    "take them out if it is one, as {}, with --delimiter ',' if commas separate \
-                     columns; jq takes numbers out of JSON",
-                    feed.line(&format!("tr -d '{brackets}'"))
-                ),
-            ),
-            Oddity::Marked => (
-                "an error or a mark follows a number".into(),
-                format!(
-                    "write the number alone, as {}",
-                    feed.line(r"sed -E 's/([0-9])(±|\(|\[)[^ ,;]*/\1/g'")
-                ),
-            ),
-            Oddity::Sign => (
-                "it is a sign by itself".into(),
-                "take it out if it belongs to a number beside it; or give --missing skip \
-                 --missing-word WORD, if it stands for a missing value"
-                    .into(),
-            ),
-            Oddity::Range => (
-                "it looks like a range of numbers".into(),
-                "write one number, such as its middle; or its ends, with a space between them"
-                    .into(),
-            ),
-            Oddity::Glued => (
-                "two numbers stand side by side, as where a column has no room, or it is a range"
-                    .into(),
-                format!(
-                    "write 1.5 -2.5 for 1.5-2.5 if it is a minus, as {}",
-                    feed.line(r"sed -E 's/([0-9.])-([0-9.])/\1 -\2/g'")
-                ),
-            ),
-            Oddity::Repeated => (
-                "lists of Fortran have 3*1.5 for 1.5 1.5 1.5".into(),
-                "write each number".into(),
-            ),
-            Oddity::NoLetter => (
-                "Fortran leaves out the E of an exponent that has three digits".into(),
-                format!(
-                    "write 1.5E-300 for 1.5-300, as {}",
-                    feed.line(r"sed -E 's/([0-9.])([+-][0-9]{3})/\1E\2/g'")
-                ),
-            ),
-            Oddity::MinusBehind => (
-                "its sign stands behind it".into(),
-                format!(
-                    "write -5 for 5-, as {}",
-                    feed.line(&signs::turning(feed.delimiter, feed.quoted))
-                ),
-            ),
-            Oddity::Index => (
-                "R counts numbers or rows like this, in front of each line".into(),
-                format!(
-                    "take them out, as {}",
-                    feed.line(r"sed -E 's/^ *\[[0-9]*,?\]//'")
-                ),
-            ),
-            Oddity::Rule => (
-                "it is a line between rows".into(),
-                "take such lines out, as grep -vE '^[-=_+| ]+$' FILE | warpfold ...; or give \
-                 --missing skip --missing-word WORD, if it stands for a missing value"
-                    .into(),
-            ),
-            Oddity::Comment(mark) => (
-                "comments of other programs begin like this".into(),
-                format!("give --comment '{mark}' if it is one"),
-            ),
-            Oddity::Complex => (
-                "it is a complex number".into(),
-                "write its parts as two numbers".into(),
-            ),
-            Oddity::Pair => (
-                "it is a pair of numbers, such as a complex one, or has a comma in it".into(),
-                "write a pair as two numbers, and -1.2 for (1,2) if that is one".into(),
-            ),
-            Oddity::Power => ("it is a power".into(), "write 1.5e3 for 1.5x10^3".into()),
-            Oddity::Raised => (
-                "a raised digit is a power, or a note".into(),
-                "write 25 for 5\u{b2} if it is a power, and 5 if it is a note".into(),
-            ),
-            Oddity::Price => (
-                "a dash stands for no cents in prices".into(),
-                format!("write 5 for 5,-, as {}", feed.line(printed::WITHOUT_DASH)),
-            ),
-            Oddity::Minutes => (
-                "it has minutes or seconds, of an angle or a time".into(),
-                "write it as a decimal number, such as 5.5 for 5'30\"".into(),
-            ),
-            Oddity::Labelled(program) => (
-                "a label stands before a number".into(),
-                format!(
-                    "take labels out, as {}; or choose the column of numbers with --column",
-                    feed.line(program)
-                ),
-            ),
-            Oddity::Shown => (
-                "a program shows a value like this".into(),
-                "let it write numbers alone, as numpy.savetxt does, or print(float(x))".into(),
-            ),
-            Oddity::Factor => (
-                "MATLAB writes a factor before what it scales".into(),
-                "print with `format long g`, or save with writematrix".into(),
-            ),
-            Oddity::Formula => (
-                "it is a formula of a spreadsheet".into(),
-                "export values, or take the = and its quotes out".into(),
-            ),
-            Oddity::Cut => (
-                "its exponent is cut off".into(),
-                "write the whole number; the column may have been too narrow".into(),
-            ),
-            Oddity::Alike(number) => (
-                format!("letters in it look like digits, as in {number}"),
-                format!("write {number} if it is that number"),
-            ),
-            Oddity::Foreign(number) => (
-                "its digits or signs are none of ASCII".into(),
-                format!("write {number}"),
-            ),
-            Oddity::Stars => (
-                "Fortran and others write this where a number has no room".into(),
-                "let the program that writes it give it room; or give --missing skip \
-                 --missing-word WORD, if it stands for a missing value"
-                    .into(),
-            ),
-            Oddity::Dash => (
-                "it begins with a dash, which is no minus".into(),
-                "write a minus if it is one".into(),
-            ),
-            Oddity::Truth => (
-                "it may be a truth value".into(),
-                "write 1 or 0, or true or false, which are read so".into(),
-            ),
-            Oddity::Time => (
-                "it looks like a date or a time".into(),
-                "write it as a number, such as seconds or 20240131; .npy files hold times".into(),
-            ),
-            Oddity::Rounded => (
-                "an old C library writes this for inf and for NaN".into(),
-                "write inf or nan; or give --decimal , if a comma stands before fractions".into(),
-            ),
-            Oddity::Narrow => (
-                "a spreadsheet writes this where a column is too narrow".into(),
-                "widen the column and export it again; or give --comment '#' if a comment starts \
-                 here"
-                    .into(),
-            ),
-            Oddity::Digits | Oddity::Word => {
-                return (String::new(), "write a number, such as 1234.5".into());
-            }
-        };
-        (format!("; {what}"), remedy)
-    }
-}
-
-impl Feed {
-    /// A shell's line in which a program mends the file.
-    fn line(&self, program: &str) -> String {
-        format!("{program} < FILE | warpfold ...{}", self.delimiter())
-    }
-
-    /// What reads numbers with the prefixes of a kind of units.
-    fn scaled(&self, units: &str) -> String {
-        let delimiter = match self.delimiter {
-            None => String::new(),
-            Some(b'\t') => " -d $'\\t'".into(),
-            Some(byte) => format!(" -d '{}'", char::from(byte)),
-        };
-        let header = if self.has_header { " --header" } else { "" };
-        let program = format!(
-            "numfmt --from={units} --format=%.6f --invalid=ignore{header}{delimiter} --field {}",
-            self.field
-        );
-        self.line(&program)
-    }
-
-    fn delimiter(&self) -> String {
-        match self.delimiter {
-            None => String::new(),
-            Some(b'\t') => " --delimiter tab".into(),
-            Some(byte) => format!(" --delimiter '{}'", char::from(byte)),
         }
     }
 }
@@ -560,6 +291,14 @@ pub(super) fn comment_mark(word: &[u8], is_number: impl Fn(&str) -> bool) -> Opt
     (!is_comparison && !are_stars && !is_number(text)).then_some(mark)
 }
 
+/// The same behind numbers, where `%` belongs to the number before it if another one follows.
+fn comment_behind(word: &[u8], line: &[u8], is_number: impl Fn(&str) -> bool) -> Option<char> {
+    let mark = comment_mark(word, &is_number).filter(|mark| "%!/".contains(*mark))?;
+    let rest = String::from_utf8_lossy(line.get(word.len()..)?);
+    let next = rest.split_whitespace().next()?;
+    (mark != '%' || !is_number(next)).then_some(mark)
+}
+
 /// The brackets of a list, if a word is a part of one: a bracket, a number beside one, or the start
 /// of an object.
 fn brackets_of_list(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&'static str> {
@@ -622,11 +361,7 @@ fn plain_oddity(
     if text.strip_suffix(['-', '\u{2212}']).is_some_and(is_number) {
         return Some(Oddity::MinusBehind);
     }
-    let has_point = |part: &str| part.contains('.') && is_number(part);
-    let mut minuses = unsigned
-        .match_indices('-')
-        .map(|(at, _)| unsigned.split_at(at));
-    if minuses.any(|(first, second)| has_point(first) && has_point(second)) {
+    if signs::are_glued(unsigned, is_number) {
         return Some(Oddity::Glued);
     }
     if let Some((count, number)) = unsigned.split_once('*')
@@ -664,7 +399,11 @@ fn plain_oddity(
     if cut.strip_suffix(['e', 'E']).is_some_and(is_number) {
         return Some(Oddity::Cut);
     }
-    if let Some(at) = unsigned.find(['\u{b1}', '(', '['])
+    let spreads = signs::SPREADS
+        .iter()
+        .filter_map(|spread| unsigned.find(spread));
+    let marks = unsigned.find(['(', '[']);
+    if let Some(at) = spreads.chain(marks).min()
         && is_number(&unsigned[..at])
     {
         return Some(Oddity::Marked);

@@ -1,6 +1,7 @@
 //! The rows of a text: each is checked, and its fields that are wanted are handed on.
 
 mod messages;
+mod notes;
 
 use super::doubts;
 use super::layout::{Found, Keys, Layout, Width, tell_of_numbers_as_names};
@@ -37,7 +38,7 @@ pub(super) struct Rows {
     lines_above: Option<u64>,
     /// Whether rows may be of other lengths.
     ragged: bool,
-    has_header: bool,
+    pub(super) has_header: bool,
     /// Rows that have the fields of the header again, if these can be read as data.
     repeats: Option<Repeats>,
     /// Fields from this index on are beyond those that --ragged expects, and how many were left
@@ -63,6 +64,11 @@ pub(super) struct Rows {
     /// Whether the numbers of each lane are told apart as texts are, so that zeros in front of
     /// them are refused; nothing if none are.
     codes: Vec<bool>,
+    /// The lanes that held numbers without truth values as far as one looked: one among them is
+    /// told.
+    without_truths: Vec<bool>,
+    /// The lines of a field that holds what look like rows, between its quotes.
+    swallowed: Option<(u64, u64)>,
 }
 
 /// Rows that have the fields of the header again.
@@ -213,6 +219,8 @@ impl Rows {
             keys: Vec::new(),
             has_codes: false,
             codes: Vec::new(),
+            without_truths: Vec::new(),
+            swallowed: None,
         })
     }
 
@@ -255,7 +263,11 @@ impl Rows {
             if !options.no_header {
                 tell_of_numbers_as_names(&mut self.lexer, &self.spelling)?;
             }
-            doubts::check_words(&mut self.lexer, options, &self.spelling)?;
+            self.without_truths = vec![doubts::check_words(
+                &mut self.lexer,
+                options,
+                &self.spelling,
+            )?];
         }
         Ok(Arrangement::Sequence(match keys.are_numbers {
             false => self.needs()?,
@@ -296,6 +308,8 @@ impl Rows {
     fn choose(&mut self, layout: Layout) -> Result<Vec<Found>> {
         let indices: Vec<_> = layout.columns.iter().map(|column| column.index).collect();
         self.keys = layout.columns.iter().map(|column| column.is_key).collect();
+        let without = |column: &Found| column.without_truths;
+        self.without_truths = layout.columns.iter().map(without).collect();
         self.missing = vec![0; indices.len()];
         self.width = layout.width;
         self.lines_above = layout.lines_above;
@@ -355,6 +369,9 @@ impl Rows {
                         let is_flat = self.is_flat();
                         self.cells.take(before, behind, is_flat);
                     }
+                    if field.lines > 0 && self.swallowed.is_none() {
+                        self.look_for_rows(&field);
+                    }
                     if let Some(repeats) = &mut self.repeats {
                         repeats.take(index, &self.lexer.bytes(&field));
                     }
@@ -376,6 +393,13 @@ impl Rows {
                             let is_code = self.codes.get(lane) == Some(&true);
                             if is_code && spelling::has_zeros(&bytes) {
                                 return Err(self.code(&field, &bytes));
+                            }
+                            if self.spelling.take_truth() {
+                                let lacks = self.without_truths.get(lane) == Some(&true);
+                                if lacks && spelling::truth(shown).is_some() {
+                                    self.without_truths[lane] = false;
+                                    self.tell_of_truth(&field);
+                                }
                             }
                             if bytes.len() > spelling::exact_digits(dtype)
                                 && self.rounded.is_none()

@@ -5,6 +5,7 @@ use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
 use crate::number::{BadNumber, DType, Number, with_number};
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// No integer of 64 bits is longer, with its sign.
 const LONGEST_INTEGER: usize = 21;
@@ -47,6 +48,10 @@ pub(crate) struct Spelling {
     own_numbers: Vec<OwnNumber>,
     /// Whether numbers are as in Rust: most are.
     plain: bool,
+    /// Whether a truth value was read since one asked.
+    has_truth: Cell<bool>,
+    /// Whether keys are words, also those that stand for missing values elsewhere.
+    pub(super) keys_are_words: bool,
 }
 
 /// A number that the user says stands for a missing value.
@@ -123,6 +128,8 @@ impl Spelling {
             own_numbers: Vec::new(),
             plain: decimal == b'.' && own.is_empty() && options.missing != Some(Missing::Skip),
             own: own.iter().map(|word| word.as_bytes().to_vec()).collect(),
+            has_truth: Cell::new(false),
+            keys_are_words: options.words && options.missing.unwrap_or_default() == Missing::Error,
         };
         // A word may have the marks of the text, or those of Rust.
         let number = |word: &&str| {
@@ -170,6 +177,7 @@ impl Spelling {
     /// The number as Rust writes it. What is in no way one stays none.
     fn plain<'a>(&self, field: &'a [u8]) -> Cow<'a, [u8]> {
         if let Some(truth) = truth(field) {
+            self.has_truth.set(true);
             return Cow::Borrowed(truth);
         }
         let field = ascii_minus(field);
@@ -264,6 +272,16 @@ impl Spelling {
             integer_of(&field).filter(|_| !field.contains(&b'e') && !field.contains(&b'E'))?;
         let held = with_number!(dtype, T => T::parse(&field).ok()?.to_integer());
         (held != integer).then_some(integer)
+    }
+
+    /// Whether a truth value was read since this was asked.
+    #[inline]
+    pub(super) fn take_truth(&self) -> bool {
+        let has = self.has_truth.get();
+        if has {
+            self.has_truth.set(false);
+        }
+        has
     }
 
     /// The integer that a field is, if it is one of 128 bits.

@@ -3,9 +3,13 @@
 
 mod contents;
 mod counted;
+mod names;
+mod points;
 
 pub(super) use contents::{Codes, Contents};
 pub(super) use counted::is_written_year;
+pub(super) use names::is_name;
+pub(super) use points::Points;
 
 use super::Column;
 use super::lexer::{Dialect, Lexer, Step};
@@ -15,6 +19,7 @@ use crate::input::Input;
 use contents::{Mark, RowNames, Tabs};
 use counted::{Below, is_period};
 use memchr::memchr3;
+use names::is_plain_name;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -343,6 +348,7 @@ impl Survey {
                 let is_truth = truth(bytes).is_some();
                 contents.truths += u32::from(is_truth);
                 contents.others += u32::from(!is_truth && !matches!(bytes, b"0" | b"1"));
+                contents.points.take_integer(bytes);
                 contents.codes.take(bytes);
                 contents.needs.take_integer(bytes, spelling);
                 let text = str::from_utf8(bytes).unwrap_or("").trim();
@@ -351,9 +357,13 @@ impl Survey {
             Kind::Float => {
                 (contents.numbers, contents.needs.float) = (contents.numbers + 1, true);
                 contents.others += 1;
+                contents.points.take_float(bytes);
             }
             // A number with other marks is no label: it is told.
-            Kind::Word if is_odd() => contents.numbers += 1,
+            Kind::Word if is_odd() => {
+                contents.numbers += 1;
+                contents.points.take_odd(bytes);
+            }
             Kind::Word => {
                 contents.words += 1;
                 let start = before_comment(bytes, comment);
@@ -477,10 +487,11 @@ impl Survey {
                 false => First::Data,
             };
         }
-        if !has_values && words.clone().any(|(_, (_, name))| is_name(name)) {
-            return First::Header;
+        let is_header = !has_values && words.clone().any(|(_, (_, name))| is_name(name));
+        match is_header && !self.lacks_names_of_numbers() {
+            true => First::Header,
+            false => First::Unclear,
         }
-        First::Unclear
     }
 
     /// Whether a truth value stands above numbers that are none, as where values are counted.
@@ -489,6 +500,16 @@ impl Survey {
         columns.any(|(name, below)| {
             truth(name.as_bytes()).is_some() && below.numbers > below.truths as usize
         })
+    }
+
+    /// Whether words stand above words alone, and nothing above each column of numbers: then the
+    /// numbers of a row of data may be missing. A last column without a name, which is empty, is
+    /// none.
+    pub(super) fn lacks_names_of_numbers(&self) -> bool {
+        let columns = self.first.iter().zip(&self.kinds).zip(&self.columns);
+        let mut above_numbers = columns.filter(|(_, below)| below.numbers > 0).peekable();
+        above_numbers.peek().is_some()
+            && above_numbers.all(|((name, kind), _)| *kind == Kind::Missing && name.is_empty())
     }
 
     /// Whether a name stands above numbers.
@@ -503,70 +524,6 @@ impl Survey {
     pub(super) fn has_values(&self) -> bool {
         !self.has_name_above_numbers() && !self.has_numbers_as_names()
     }
-}
-
-/// Whether a word can be a name: it starts with a letter. A date, a number with a mistake in it or
-/// a sign before it, and words that stand for a value in data are none.
-pub(super) fn is_name(word: &str) -> bool {
-    const VALUES: [&str; 9] = [
-        "true", "false", "yes", "no", "nd", "n.d.", "n.a.", "nat", "bdl",
-    ];
-    let start = word.trim_start_matches(['(', '[', '_', ' ']);
-    start.starts_with(char::is_alphabetic) && !VALUES.contains(&word.to_lowercase().as_str())
-}
-
-/// Whether a word above numbers is a name, and no value with a mistake in it: it starts with a
-/// letter, and is no quantity and no word for what lacks. Quotes around names alone let others
-/// start with a sign.
-fn is_plain_name(word: &str, is_quoted: bool, spelling: &Spelling) -> bool {
-    const VALUES: [&str; 20] = [
-        "unknown",
-        "undefined",
-        "undef",
-        "unavailable",
-        "not available",
-        "no data",
-        "nodata",
-        "n.k.",
-        "n.s.",
-        "n.b.",
-        "n.v.",
-        "k.a.",
-        "n/d",
-        "n/k",
-        "n/r",
-        "s/d",
-        "qnan",
-        "snan",
-        "infty",
-        "bql",
-    ];
-    let start = match is_quoted {
-        true => word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'),
-        false => word,
-    };
-    // `(m)` and `°C` are units, or stand for what lacks.
-    let is_enclosed = word.starts_with(['(', '[']) && word.ends_with([')', ']']);
-    let length = start.chars().filter(|c| c.is_alphanumeric()).count();
-    if start.len() < word.len() && (is_enclosed || length < 3) {
-        return false;
-    }
-    let is_letter = |c: char| c == '_' || c.is_alphabetic() && !c.is_numeric();
-    let lower = start.to_lowercase();
-    // `nan(ind)`, `NA*`
-    let end = start
-        .find(|c| "([{*\u{2020}!?,;".contains(c))
-        .unwrap_or(start.len());
-    let head = &start[..end];
-    let is_spelled = spelling.kind(head.as_bytes()) == Kind::Word
-        || head.is_empty()
-        || head.ends_with(char::is_whitespace);
-    start.starts_with(is_letter)
-        && is_spelled
-        && (start.starts_with('_') || is_name(start))
-        && !VALUES.contains(&lower.as_str())
-        && !lower.starts_with("err:")
-        && !oddity::is_quantity(word.as_bytes(), spelling)
 }
 
 /// Whether the content of a field is a text.

@@ -211,7 +211,11 @@ impl Values {
         spelling: &Spelling,
         words: &Words,
     ) -> Result<bool, Bad> {
-        let is_missing = spelling.missing != Missing::Nan && spelling.is_missing(trim(field));
+        let is_missing = spelling.missing != Missing::Nan
+            && match spelling.keys_are_words {
+                true => trim(field).is_empty(),
+                false => spelling.is_missing(trim(field)),
+            };
         match (is_missing, spelling.missing) {
             (true, Missing::Skip) => return Ok(false),
             (true, _) => return Err(Bad::Missing),

@@ -57,15 +57,11 @@ fn edges_of_file(path: &Path, decimal: Option<u8>) -> Result<(Vec<Bound>, Option
     options.text.decimal = decimal;
     let numbers = Numbers::open(Some(path), &options)?;
     let times = numbers.times.clone();
-    let (dtype, mut edges) = (numbers.dtype, Vec::new());
-    for piece in numbers.pieces(dtype) {
-        let piece = piece?;
-        let is_float = dtype.is_float();
-        edges.extend((0..piece.len()).map(|row| match is_float {
-            true => Bound::from(piece.float(row)),
-            false => Bound::from(piece.integer(row)),
-        }));
-    }
+    let is_float = numbers.dtype.is_float();
+    let edges = numbers.list("edges", |piece, row| match is_float {
+        true => Bound::from(piece.float(row)),
+        false => Bound::from(piece.integer(row)),
+    })?;
     Ok((edges, times))
 }
 

@@ -1,14 +1,52 @@
 //! What is said about the columns of a text: which are there, and which ones a name can mean.
 
-use super::{First, Planner, named_mark};
+use super::{First, Found, Planner, named_mark};
 use crate::failure::{Failure, Result};
 use crate::logger;
+use crate::text::survey::{Contents, Points};
 use crate::text::{Column, shown};
 
 /// What takes quotes off that stand around whole rows.
 pub(in crate::text) const WITHOUT_QUOTES: &str = r#"sed -E 's/^"(.*)"(\r?)$/\1\2/; s/""/"/g'"#;
 
 impl Planner<'_> {
+    /// Fails if the points of a column may stand between thousands, since other columns have commas
+    /// before fractions.
+    pub(super) fn check_points(&self, read: &[Found]) -> Result<()> {
+        let is_said = self.options.decimal.is_some() || self.options.thousands.is_some();
+        let columns = &self.survey.columns;
+        let points = |index: usize| columns.get(index).map(|column| column.points);
+        let may_be = |index: &usize| points(*index).is_some_and(Points::may_be_thousands);
+        let mut indices = read.iter().map(|column| column.index);
+        let (Some(index), false) = (indices.find(may_be), is_said) else {
+            return Ok(());
+        };
+        let are_commas = |column: &Contents| {
+            column.points.are_commas() && column.numbers > 2 * column.words && !column.needs.float
+        };
+        // Where a comma stands before fractions, a .csv has semicolons, unless that is said.
+        let again = match self.dialect.delimiter {
+            Some(b',') => "--delimiter , ",
+            _ => "",
+        };
+        match columns.iter().position(are_commas) {
+            None => Ok(()),
+            Some(other) => Err(Failure::with_remedy(
+                self.file,
+                format_args!(
+                    "the points of column {} can stand between thousands, or before fractions, as \
+                     the commas of column {} do",
+                    index + 1,
+                    other + 1
+                ),
+                format_args!(
+                    "give {again}--decimal , --thousands . if 1.234 is 1234 there, --decimal . if \
+                     it is a fraction"
+                ),
+            )),
+        }
+    }
+
     /// Fails, or warns, if another mark than the delimiter stands in each row, and beside numbers.
     pub(super) fn check_marks(&self) -> Result<()> {
         // What stands in the only field is told when that is read.

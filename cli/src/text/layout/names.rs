@@ -197,6 +197,9 @@ impl Planner<'_> {
                             true => {
                                 "this can be a header or the first row: its numbers alone are quoted"
                             }
+                            false if survey.lacks_names_of_numbers() => {
+                                "this can be a header or the first row: nothing stands above numbers"
+                            }
                             false => {
                                 "this can be a header or the first row: it holds words and numbers"
                             }

@@ -58,7 +58,7 @@ pub(in crate::text) struct Field {
     /// Whether two quotes in it stand for one.
     doubled: bool,
     /// The line ends in it.
-    pub(super) lines: u64,
+    pub(in crate::text) lines: u64,
 }
 
 /// What is wrong with a text whatever its fields mean.

@@ -75,6 +75,19 @@ pub(super) fn of(text: &str, is_number: impl Fn(&str) -> bool + Copy) -> Option<
     None
 }
 
+/// Whether a text counts the rows above it, as psql does.
+pub(super) fn is_footer(text: &str) -> bool {
+    let inner = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
+    let words = inner.and_then(|inner| inner.split_once(' '));
+    words.is_some_and(|(count, rows)| {
+        !count.is_empty()
+            && count.bytes().all(|b| b.is_ascii_digit())
+            && ["row", "rows"].contains(&rows)
+    })
+}
+
 /// What the words from one on are, if what stands beside it tells.
 pub(super) fn in_line(
     word: &[u8],
@@ -85,6 +98,9 @@ pub(super) fn in_line(
     let rest = line.get(word.len()..)?.trim_start();
     if word == "*" && rest.is_empty() {
         return Some(Oddity::Factor);
+    }
+    if is_footer(line.trim_end()) {
+        return Some(Oddity::Footer);
     }
     let next = rest.split_whitespace().next().unwrap_or("");
     if word.ends_with([':', '=']) && word.len() > 1 && is_number(next) {

@@ -8,6 +8,19 @@ const SIGNS: [char; 8] = [
     '-', '+', '\u{2212}', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}',
 ];
 
+/// What stands between a number and its error.
+pub(super) const SPREADS: [&str; 4] = ["\u{b1}", "+/-", "+-", "\u{2213}"];
+
+/// Whether a text is several fractions without room between them, which the minus of each but the
+/// first tells apart.
+pub(super) fn are_glued(text: &str, is_number: impl Fn(&str) -> bool + Copy) -> bool {
+    let has_point = |part: &str| part.contains('.') && is_number(part);
+    let mut minuses = text.match_indices('-').map(|(at, _)| text.split_at(at));
+    minuses.any(|(first, second)| {
+        has_point(first) && (has_point(second) || are_glued(&second[1..], is_number))
+    })
+}
+
 /// The number that a text holds behind spaces and a sign of money, and that sign.
 fn of_money(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&str> {
     match is_number(text) {
@@ -40,8 +53,16 @@ pub(super) fn in_parentheses(text: &str, is_number: impl Fn(&str) -> bool) -> Op
         "" => String::new(),
         sign => format!("{} *", sign.replace('$', r"\$")),
     };
+    // Marks of thousands that are no points and commas.
+    let has_marks = inner
+        .trim()
+        .contains(['\'', '\u{2019}', '_', ' ', '\u{a0}', '\u{202f}']);
+    let digits = match has_marks && within.is_empty() {
+        true => "[0-9.][^][:alpha:]()[/:;\"%-]*",
+        false => "[0-9.,]+",
+    };
     Some(format!(
-        r"{}\( *{}([0-9.,]+{percent}) *\)",
+        r"{}\( *{}({digits}{percent}) *\)",
         optional(before),
         optional(within)
     ))

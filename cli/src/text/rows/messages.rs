@@ -1,11 +1,9 @@
 //! What is said about rows: what is wrong with one, what can be done, and what was left out.
 
 use super::Rows;
-use crate::args::Missing;
 use crate::failure::Failure;
-use crate::logger;
 use crate::number::{BadNumber, DType, TO_F64};
-use crate::text::layout::{Found, WITHOUT_QUOTES, Width, named_mark};
+use crate::text::layout::{WITHOUT_QUOTES, Width, named_mark};
 use crate::text::lexer::Field;
 use crate::text::oddity::{self, Oddity};
 use crate::text::spelling::{Bad, Kind};
@@ -13,33 +11,6 @@ use crate::text::survey::is_name;
 use crate::text::{Mistake, shown};
 
 impl Rows {
-    /// Says which columns of rows that are written again lose zeros in front of their numbers.
-    pub(in crate::text) fn tell_of_codes(&self, columns: &[Found]) {
-        if self.has_codes {
-            logger::insist(format!(
-                "{}: numbers have zeros in front, as codes have, and lose them",
-                self.lexer.input.name
-            ));
-        }
-        let losing = columns
-            .iter()
-            .filter(|column| column.has_zeros && !column.has_words);
-        let titles: Vec<String> = losing
-            .map(|column| {
-                let number = || (column.index + 1).to_string();
-                column.name.clone().unwrap_or_else(number)
-            })
-            .collect();
-        if !titles.is_empty() {
-            logger::insist(format!(
-                "{}: these columns have zeros in front of their numbers, as codes have, and lose \
-                 them: {}",
-                self.lexer.input.name,
-                titles.join(", ")
-            ));
-        }
-    }
-
     #[cold]
     pub(super) fn code(&self, field: &Field, bytes: &[u8]) -> Failure {
         Failure::with_remedy(
@@ -83,10 +54,10 @@ impl Rows {
 
     fn remedy_of_width(&self, width: &Width, fields: usize) -> &'static str {
         let line = self.lexer.line_before();
-        let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+| ".contains(byte));
+        let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+|: ".contains(byte));
         match width.row_names {
             _ if is_drawn => {
-                "take lines that are drawn out, as grep -vE '^[-=_+| ]+$' FILE | warpfold ..."
+                "take lines that are drawn out, as grep -vE '^[-=_+|: ]+$' FILE | warpfold ..."
             }
             true => {
                 "mend the row, or leave --row-names out; with --ragged, what is beyond is left out, \
@@ -108,88 +79,6 @@ impl Rows {
                  (--missing skip)"
             }
         }
-    }
-
-    pub(super) fn tell_what_is_left_out(&self) {
-        let name = &self.lexer.input.name;
-        let is_said = self.lexer.dialect.comment_is_said;
-        if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
-            logger::insist(format!(
-                "{name}: line {line}: what follows # looks like data, and is left out as a \
-                 comment: --no-comments reads it, --comment '#' says that it is one"
-            ));
-        }
-        let repeats = self.repeats.as_ref();
-        if let Some((repeats, line)) = repeats.and_then(|r| Some((r, r.first_line?))) {
-            let (rows, are) = match repeats.count {
-                1 => (format!("line {line} repeats the header"), "is"),
-                count => (
-                    format!("{count} rows, from line {line} on, repeat the header"),
-                    "are",
-                ),
-            };
-            logger::insist(format!(
-                "{name}: {rows}, and {are} read as data: take them out if files were joined"
-            ));
-        }
-        let (_, beyond) = self.beyond;
-        if beyond > 0 {
-            let what = if self.has_header {
-                "the header"
-            } else {
-                "the first row"
-            };
-            let were = if beyond == 1 { "was" } else { "were" };
-            logger::remark(
-                "note",
-                format!(
-                    "{name}: {} beyond those of {what} {were} left out, as --ragged says",
-                    counted(beyond as usize, "field")
-                ),
-            );
-        }
-        if let Some(rounded) = &self.rounded {
-            logger::insist(format!("{name}: {rounded}"));
-        }
-        let missing: u64 = self.missing.iter().sum();
-        if missing > 0 && self.spelling.missing == Missing::Skip {
-            let values = match missing {
-                1 => "1 missing value was".into(),
-                _ => format!("{missing} missing values were"),
-            };
-            let rows = match self.rows_left_out {
-                0 => String::new(),
-                rows => {
-                    let them = if missing == 1 { "it" } else { "them" };
-                    format!(", and {} with {them}", counted(rows as usize, "row"))
-                }
-            };
-            logger::remark("note", format!("{name}: {values} skipped{rows}"));
-        }
-    }
-
-    /// What is said of an integer that is rounded.
-    #[cold]
-    pub(super) fn rounding(
-        &self,
-        field: &Field,
-        integer: i128,
-        dtype: DType,
-        inferred: bool,
-    ) -> String {
-        let place = self.lexer.place(field);
-        let why = match inferred {
-            true => "the type that the other values need".into(),
-            false => match (i64::try_from(integer), u64::try_from(integer)) {
-                (Ok(_), _) => "as --dtype says; i64 holds it".into(),
-                (_, Ok(_)) => "as --dtype says; u64 holds it".into(),
-                _ => String::from("as --dtype says"),
-            },
-        };
-        format!(
-            "{place}: this integer is beyond 2^{}, and rounded to {dtype}, {why}",
-            dtype.exact_bits()
-        )
     }
 
     #[cold]
@@ -235,7 +124,8 @@ impl Rows {
     ) -> Failure {
         let is_first = self.first_line.is_none() && !self.has_header;
         let shown = shown(token);
-        let is_mark = |byte: &u8| b";|".contains(byte);
+        // Where nothing separates columns, white space does.
+        let is_mark = |byte: &u8| b";|".contains(byte) || *byte == b'\t' && self.has_delimiter();
         let (cause, remedy) = match bad {
             Bad::Missing => self.missing_or_sign(token, field, dtype),
             Bad::Number(_) if self.spelling.kind(token) == Kind::Missing => {
@@ -358,7 +248,11 @@ impl Rows {
     }
 
     fn feed(&self, field: &Field) -> oddity::Feed {
+        let line_number = self.lexer.line_number(field);
+        let is_late = self.first_line.is_some() && self.lexer.fields() == 1;
         oddity::Feed {
+            line_number,
+            line_alone: is_late.then_some(line_number),
             delimiter: self.delimiter(),
             field: self.lexer.fields(),
             has_header: self.has_header,
@@ -397,7 +291,13 @@ impl Rows {
         field: &Field,
         dtype: DType,
     ) -> (String, Option<String>) {
-        let (cause, remedy) = self.missing_words(token, Bad::Missing, dtype);
+        let (cause, mut remedy) = self.missing_words(token, Bad::Missing, dtype);
+        let lane = self.plan.lane(self.lexer.fields() - 1);
+        if !token.is_empty() && lane.is_some_and(|lane| self.keys.get(lane) == Some(&true)) {
+            remedy = remedy.map(|remedy| {
+                format!("{remedy}; or give --words if it is a word, as NA is of Namibia")
+            });
+        }
         let sign = match self.is_apart(token, field) {
             true => self.oddity_of(token, field).told(&self.feed(field)).1,
             false => return (cause, remedy),
@@ -410,15 +310,20 @@ impl Rows {
 
     /// What to do about a first word that may be the name of a column.
     fn remedy_of_names(&self, token: &[u8]) -> String {
+        let line = self.lexer.row_line();
         let header = match !self.is_flat() {
-            true => "if this line is a header, give --header, or --skip 1 to leave it out",
-            false => "if this line is a header, give --skip 1, or --column NAME for a column",
+            true => {
+                format!("if this line is a header, give --header, or --skip {line} to leave it out")
+            }
+            false => format!(
+                "if this line is a header, give --skip {line}, or --column NAME for a column"
+            ),
         };
         match Oddity::of(token, &self.spelling) {
             Oddity::Alike(number) => format!(
                 "letters in it look like digits: write {number} if it is that number; {header}"
             ),
-            _ => header.into(),
+            _ => header,
         }
     }
 
@@ -469,9 +374,14 @@ impl Rows {
             };
         }
         if remedies.is_empty() {
-            return "mend it: three digits stand between marks of thousands, and one mark before \
-                    a fraction"
-                .into();
+            let space = match self.has_delimiter() && !quoted && token.contains(&b' ') {
+                true => "; or give --delimiter space if spaces separate numbers",
+                false => "",
+            };
+            return format!(
+                "mend it: three digits stand between marks of thousands, and one mark before a \
+                 fraction{space}"
+            );
         }
         format!("give {}", remedies.join(", "))
     }
@@ -524,6 +434,10 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
                 "it holds a vertical tab",
                 "tr '\\013' ' ' < FILE | warpfold ...",
             )),
+            Some(b'\n' | b'\r') => Some((
+                "a line ends between its quotes",
+                "close them before the line ends, or take them out",
+            )),
             Some(_) => Some((
                 "it holds a control character, as binary data do",
                 "tr '\\000-\\010\\016-\\037' ' ' < FILE | warpfold ..., or --format raw and --dtype \
@@ -539,7 +453,7 @@ fn in_shell(word: &str) -> String {
 }
 
 /// A number of things.
-fn counted(count: usize, thing: &str) -> String {
+pub(super) fn counted(count: usize, thing: &str) -> String {
     match count {
         1 => format!("1 {thing}"),
         _ => format!("{count} {thing}s"),

@@ -1,5 +1,6 @@
 //! What the rows at the start of a text hold: their tabs, other marks, first fields, and columns.
 
+use super::points::Points;
 use crate::text::spelling::{Needs, has_zeros, trim};
 use std::collections::HashSet;
 
@@ -75,6 +76,8 @@ pub(in crate::text) struct Contents {
     pub(super) others: u32,
     /// What its integers look like.
     pub(in crate::text) codes: Codes,
+    /// What stands for its points and commas.
+    pub(in crate::text) points: Points,
     /// How many of the numbers can be years.
     pub(super) years: u32,
     pub(in crate::text) words: usize,
@@ -139,6 +142,11 @@ impl Contents {
     /// Whether truth values stand among other numbers.
     pub(in crate::text) fn mixes_truths(&self) -> bool {
         self.truths > 0 && self.others > 0
+    }
+
+    /// Whether numbers are there, and no truth values.
+    pub(in crate::text) fn lacks_truths(&self) -> bool {
+        self.truths == 0 && self.others > 0
     }
 
     /// Whether more rows would tell nothing.

@@ -1,0 +1,168 @@
+//! What is noticed in the rows and told without failing: what was left out, and what may be wrong.
+
+use super::Rows;
+use super::messages::counted;
+use crate::args::Missing;
+use crate::logger;
+use crate::number::DType;
+use crate::text::layout::Found;
+use crate::text::lexer::Field;
+
+impl Rows {
+    /// Says which columns of rows that are written again lose zeros in front of their numbers.
+    pub(in crate::text) fn tell_of_codes(&self, columns: &[Found]) {
+        if self.has_codes {
+            logger::insist(format!(
+                "{}: numbers have zeros in front, as codes have, and lose them",
+                self.lexer.input.name
+            ));
+        }
+        let losing = columns
+            .iter()
+            .filter(|column| column.has_zeros && !column.has_words);
+        let titles: Vec<String> = losing
+            .map(|column| {
+                let number = || (column.index + 1).to_string();
+                column.name.clone().unwrap_or_else(number)
+            })
+            .collect();
+        if !titles.is_empty() {
+            logger::insist(format!(
+                "{}: these columns have zeros in front of their numbers, as codes have, and lose \
+                 them: {}",
+                self.lexer.input.name,
+                titles.join(", ")
+            ));
+        }
+    }
+
+    /// Takes note of a field whose quotes hold whole rows, as far as one can see: its lines but the
+    /// last one have as many fields as a row, and numbers among them.
+    #[cold]
+    pub(super) fn look_for_rows(&mut self, field: &Field) {
+        let (Some(delimiter), Some(width)) = (self.delimiter(), &self.width) else {
+            return;
+        };
+        let bytes = self.lexer.bytes(field);
+        let mut lacking = width.fields - self.lexer.fields().min(width.fields);
+        let mut lines: Vec<&[u8]> = bytes
+            .split(|&byte| byte == b'\n' || byte == b'\r')
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines.pop();
+        let are_rows = width.fields > 1
+            && !lines.is_empty()
+            && lines.iter().all(|line| {
+                let mut fields = line.split(|&byte| byte == delimiter);
+                let is_row = fields.clone().count() == lacking + 1;
+                lacking = width.fields - 1;
+                // In a sentence a space follows a comma.
+                let is_number = |field: &[u8]| {
+                    !field.starts_with(b" ") && self.spelling.kind(field).is_number()
+                };
+                is_row && fields.any(is_number)
+            });
+        if are_rows {
+            let line = self.lexer.line_number(field);
+            self.swallowed = Some((line, line + field.lines));
+        }
+    }
+
+    /// Says that a truth value stands among the numbers of a column.
+    #[cold]
+    pub(super) fn tell_of_truth(&self, field: &Field) {
+        logger::insist(format!(
+            "{}: {}: a truth value stands among other numbers; such are read as 1 and 0",
+            self.lexer.input.name,
+            self.lexer.place(field)
+        ));
+    }
+
+    pub(super) fn tell_what_is_left_out(&self) {
+        let name = &self.lexer.input.name;
+        let is_said = self.lexer.dialect.comment_is_said;
+        if let Some(line) = self.lexer.doubtful().filter(|_| !is_said) {
+            logger::insist(format!(
+                "{name}: line {line}: what follows # looks like data, and is left out as a \
+                 comment: --no-comments reads it, --comment '#' says that it is one"
+            ));
+        }
+        let repeats = self.repeats.as_ref();
+        if let Some((repeats, line)) = repeats.and_then(|r| Some((r, r.first_line?))) {
+            let (rows, are) = match repeats.count {
+                1 => (format!("line {line} repeats the header"), "is"),
+                count => (
+                    format!("{count} rows, from line {line} on, repeat the header"),
+                    "are",
+                ),
+            };
+            logger::insist(format!(
+                "{name}: {rows}, and {are} read as data: take them out if files were joined"
+            ));
+        }
+        let (_, beyond) = self.beyond;
+        if beyond > 0 {
+            let what = if self.has_header {
+                "the header"
+            } else {
+                "the first row"
+            };
+            let were = if beyond == 1 { "was" } else { "were" };
+            logger::remark(
+                "note",
+                format!(
+                    "{name}: {} beyond those of {what} {were} left out, as --ragged says",
+                    counted(beyond as usize, "field")
+                ),
+            );
+        }
+        if let Some((first, last)) = self.swallowed {
+            logger::insist(format!(
+                "{name}: a quote opens in line {first} and closes in line {last}, so these are one \
+                 field, and look like rows: take the quotes out if they are data, as tr -d '\"'"
+            ));
+        }
+        if let Some(rounded) = &self.rounded {
+            logger::insist(format!("{name}: {rounded}"));
+        }
+        let missing: u64 = self.missing.iter().sum();
+        if missing > 0 && self.spelling.missing == Missing::Skip {
+            let values = match missing {
+                1 => "1 missing value was".into(),
+                _ => format!("{missing} missing values were"),
+            };
+            let rows = match self.rows_left_out {
+                0 => String::new(),
+                rows => {
+                    let them = if missing == 1 { "it" } else { "them" };
+                    format!(", and {} with {them}", counted(rows as usize, "row"))
+                }
+            };
+            logger::remark("note", format!("{name}: {values} skipped{rows}"));
+        }
+    }
+
+    /// What is said of an integer that is rounded.
+    #[cold]
+    pub(super) fn rounding(
+        &self,
+        field: &Field,
+        integer: i128,
+        dtype: DType,
+        inferred: bool,
+    ) -> String {
+        let place = self.lexer.place(field);
+        let why = match inferred {
+            true => "the type that the other values need".into(),
+            false => match (i64::try_from(integer), u64::try_from(integer)) {
+                (Ok(_), _) => "as --dtype says; i64 holds it".into(),
+                (_, Ok(_)) => "as --dtype says; u64 holds it".into(),
+                _ => String::from("as --dtype says"),
+            },
+        };
+        format!(
+            "{place}: this integer is beyond 2^{}, and rounded to {dtype}, {why}",
+            dtype.exact_bits()
+        )
+    }
+}
