@@ -64,6 +64,7 @@ pub(crate) mod nccl;
 pub mod nvrtc;
 mod nvrtc_library;
 mod pinned;
+mod pool;
 mod source;
 pub(crate) mod staging;
 mod workspace;

@@ -3,6 +3,7 @@
 use super::kernels;
 use super::lanes::Lane;
 use super::pinned::Pinned;
+use super::pool::keep_freed_memory;
 use super::{Workspace, driver_error, library::require_driver, workspace};
 use crate::{Element, Error, Result};
 use cudarc::driver::{
@@ -108,6 +109,8 @@ impl Gpu {
 
     /// A GPU whose work goes to this stream.
     pub(crate) fn on(stream: &Arc<CudaStream>) -> Gpu {
+        // Without it calls take longer, and are as right.
+        let _ = keep_freed_memory(stream.context());
         Gpu(Arc::new(Inner {
             context: stream.context().clone(),
             stream: stream.clone(),

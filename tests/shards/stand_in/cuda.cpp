@@ -341,6 +341,11 @@ API int cuMemFreeAsync(uintptr_t address, Stream* stream) {
     return 0;
 }
 
+// Pools keep what they like.
+API int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = nullptr, 0; }
+API int cuMemPoolGetAttribute(void*, int, uint64_t* value) { return *value = 0, 0; }
+API int cuMemPoolSetAttribute(void*, int, const uint64_t*) { return 0; }
+
 API int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
     return *memory = (void*)allocate(bytes, -1), 0;
 }
