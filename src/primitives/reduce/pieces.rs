@@ -40,9 +40,11 @@ struct Pieces<'g, T: Element> {
 
 impl Gpu {
     fn pieces<T: Element, Op: Monoid<T>>(&self) -> Result<Pieces<'_, T>> {
+        // Looked up: which kernels there are is worked out once, not for each piece.
+        let reduce = self.kernels(Reduce::<T, Op>::load_lazily)?;
         Ok(Pieces {
             gpu: self,
-            kernels: Reduce::<T, Op>::load_lazily(self.context())?.kernels,
+            kernels: reduce.kernels.clone(),
             combine: Op::combine,
         })
     }

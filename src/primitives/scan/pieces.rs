@@ -36,7 +36,9 @@ impl Gpu {
             None => unsafe { self.sums_of::<T, Op>(from, &blocks) }?,
         };
         assert_eq!(sums.len(), blocks.len());
-        let kernels = Scan::<T, Op>::load_lazily(self.context())?.kernels;
+        // Looked up: which kernels there are is worked out once, not for each piece.
+        let scan = self.kernels(Scan::<T, Op>::load_lazily)?;
+        let kernels = &scan.kernels;
         let prefix = |counter: &Counter<T::Accumulator>| {
             in_rust_mode(|| {
                 let init = prefixes.init.map(T::widen);
