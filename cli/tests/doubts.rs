@@ -320,6 +320,15 @@ fn comments_behind_numbers_are_named() {
 }
 
 #[test]
+fn a_table_below_many_comments_is_told() {
+    let text = format!("{}a,b\n1,2\n", "# nothing\n".repeat(1_700_000));
+    let error = fail("reduce --delimiter , --column b", &text);
+    assert!(error.contains("no row begins within"), "{error}");
+    let sum = pass("reduce --delimiter , --column b --skip 1700000", &text);
+    assert_eq!(sum, "2");
+}
+
+#[test]
 fn remedies_lead_on() {
     for (line, text, remedy) in [
         (
@@ -352,6 +361,8 @@ fn remedies_lead_on() {
             "v\n1\n(1 row)\n",
             r"grep -vE '^\([0-9]+ rows?\)$'",
         ),
+        ("reduce", "1\n\u{221e}\n", "write inf"),
+        ("reduce --delimiter ,", "a,b\n1,-\u{221e}\n", "write -inf"),
         (
             "reduce --column b --delimiter ,",
             "a,b\nx,:---:\n",

@@ -117,6 +117,18 @@ impl Layout {
             if options.columns.is_empty() && !is_asked {
                 return Ok(None);
             }
+            if survey.first.is_empty() {
+                return Err(Failure::with_remedy(
+                    &lexer.input.name,
+                    format_args!(
+                        "no row begins within the first {} MiB, and columns are chosen by the \
+                         first one",
+                        SAMPLE_BYTES >> 20
+                    ),
+                    "pass over the lines above with --skip; or take comments out, as grep -v '^#' \
+                     FILE | warpfold ...",
+                ));
+            }
             let what = match survey.is_too_wide {
                 true => format!("has more than {MOST_COLUMNS} fields"),
                 false => format!("is longer than {} MiB", SAMPLE_BYTES >> 20),

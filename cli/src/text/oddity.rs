@@ -142,6 +142,12 @@ impl Oddity {
         if text.len() > 2 && text.bytes().all(|byte| b"-=_+|:".contains(&byte)) {
             return Oddity::Rule;
         }
+        if let Some(sign) = text.strip_suffix('\u{221e}')
+            && ["", "+", "-", "\u{2212}"].contains(&sign)
+        {
+            let sign = if matches!(sign, "" | "+") { "" } else { "-" };
+            return Oddity::Foreign(format!("{sign}inf"));
+        }
         if signs::SPREADS.contains(&text) {
             return Oddity::Spread;
         }
