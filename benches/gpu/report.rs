@@ -294,12 +294,13 @@ fn host_data(run: &Run) -> Option<String> {
 
 /// A row for each call and cut, and columns for what carries packets.
 fn shards(run: &Run) -> Option<String> {
-    const EXCHANGES: [&str; 3] = ["threads", "peer memory", "NCCL"];
+    const EXCHANGES: [&str; 4] = ["no exchange", "threads", "peer memory", "NCCL"];
     let mut table = Table::new(&[
         "µs, and × one GPU",
         "elements",
         "cut",
         "one GPU",
+        "no exchange",
         "threads",
         "peer memory",
         "NCCL",
@@ -312,7 +313,7 @@ fn shards(run: &Run) -> Option<String> {
     let mut done: Vec<(&str, usize, &str)> = Vec::new();
     let mut alone = String::new();
     for row in &run.shards {
-        if !is_shared(row) {
+        if ["one GPU", "one rank"].contains(&&*row.exchange) {
             alone = us(row.us.median);
         }
         let what = (&*row.call, row.length, &*row.cut);
@@ -342,7 +343,8 @@ fn shards(run: &Run) -> Option<String> {
         .map(|row| format!("{} {:.1} ms", row.exchange, row.us.median / 1e3))
         .collect();
     let remark = "By the host's clock, from when both ranks begin until both have their result. *One GPU* \
-                  is the call on one of them: of all elements, and of 2^17 on one rank's 2^16. *Odd* shards \
+                  is the call on one of them: of all elements, and of 2^17 on one rank's 2^16. *No exchange*: each \
+                  GPU makes the call for its part alone. *Odd* shards \
                   end at no multiple of a power of two.";
     let mut text = table.text(remark)?;
     if !buses.is_empty() {

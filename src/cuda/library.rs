@@ -107,6 +107,7 @@ const DRIVER: Requirement = Requirement {
         "cuCtxSetCurrent",
         "cuCtxSynchronize",
         "cuCtxEnablePeerAccess",
+        "cuStreamQuery",
         "cuStreamCreate",
         "cuStreamDestroy_v2",
         "cuStreamSynchronize",

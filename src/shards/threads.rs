@@ -258,6 +258,7 @@ fn lock(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
 }
 
 /// When a time is over, if ever.
+#[cfg(feature = "cuda")]
 pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }

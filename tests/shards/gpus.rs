@@ -6,7 +6,7 @@ use crate::support::skips::skip;
 use std::time::Duration;
 use warpfold::ops::Add;
 use warpfold::shards::{Communicator, Nccl, NcclId, Peers, Shard, Threads};
-use warpfold::{Bins, Device, Prefixes, Result, function};
+use warpfold::{Bins, Device, Prefixes, Result, function, inclusive_scan, reduce};
 
 /// The exchanges between GPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -285,6 +285,41 @@ fn one_gpu_by_threads_and_by_peer_memory() {
         check_all(Kind::Peers, &both, &LENS);
         let expected = alone(&Device::cpu(), &Input::new(100_003)).unwrap();
         assert_eq!(alone(&gpus[0], &Input::new(100_003)).unwrap(), expected);
+    }
+}
+
+/// Long parts are reduced block by block.
+#[test]
+fn long_shards_at_odd_places_have_the_bits_of_one_cpu() {
+    let Some(gpus) = gpus(1) else { return };
+    let input = Input::new((1 << 23) + 12_347);
+    let (floats, words) = (&input.floats[..], &input.words[..]);
+    let sum = reduce::<f32, Add>(floats).unwrap().to_bits();
+    let expected = (sum, reduce::<u64, Bracketing>(words).unwrap());
+    let prefixes = inclusive_scan::<u64, Bracketing>(words).unwrap();
+    let both = [gpus[0].clone(), gpus[0].clone()];
+    for cut in [(1 << 22) + 1, (1 << 22) + (1 << 21) - 77] {
+        let bounds = [0, cut, floats.len()];
+        let results = on_gpus(Kind::Threads, &both, LONG, |communicator| {
+            let at = bounds[communicator.rank()]..bounds[communicator.rank() + 1];
+            let device = &both[communicator.rank()];
+            let shard = communicator.shard(at.len())?.on(device);
+            let floats = &device.upload(&floats[at.clone()])?;
+            let words = &device.upload(&words[at])?;
+            let sums = (
+                shard.reduce::<f32, Add>(floats)?.to_bits(),
+                shard.reduce::<u64, Bracketing>(words)?,
+            );
+            let scanned = shard.scan::<u64, Bracketing>(Prefixes::inclusive(), words)?;
+            Ok((sums, scanned.to_vec()?))
+        });
+        let mut scanned = Vec::new();
+        for result in results {
+            let (sums, part) = result.unwrap();
+            assert_eq!(sums, expected, "{cut}");
+            scanned.extend(part);
+        }
+        assert!(scanned == prefixes, "{cut}");
     }
 }
 
