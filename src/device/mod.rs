@@ -82,7 +82,7 @@ impl Device {
     /// The GPU of a stream of yours, on which its calls are enqueued in their order: what they read
     /// must be ready there, and their results are. Each call of this function gives another device,
     /// with a workspace of its own that is freed on the stream. So keep it, and drop it before the
-    /// stream is destroyed.
+    /// stream is destroyed. Freed memory is kept as [`cuda`](Device::cuda) says.
     ///
     /// ```no_run
     /// use warpfold::{Device, cuda::cudarc::driver::CudaContext, ops::Add};

@@ -62,8 +62,7 @@ impl<P: Site> Shard<'_, P> {
     ///
     /// # Errors
     ///
-    /// Also [`Error::Zip`](crate::Error::Zip) if there are not as many weights as items. A GPU adds
-    /// up no floats over shards yet: [`Error::NotYet`](crate::Error::NotYet).
+    /// Also [`Error::Zip`](crate::Error::Zip) if there are not as many weights as items.
     pub fn histogram_weighted<W: Element, X: Counted>(
         &self,
         items: impl Source<P, Item = X>,

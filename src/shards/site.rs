@@ -401,11 +401,9 @@ impl Site for Device {
         Add: Monoid<W>,
     {
         if !device.is_cpu() {
-            return Err(Error::NotYet {
-                call: "a weighted histogram over shards, of weights whose sums are rounded,",
-                device: device.to_string(),
-                remedy: "give the shard in host memory",
-            });
+            let items = device.collect(items)?.into_vec()?;
+            let weights = device.collect(weights)?.into_vec()?;
+            return Host::bin_nodes(&Device::cpu(), &items, &weights, bins, before);
         }
         let call = Call::<Device>::on(device);
         bin_nodes_on_cpu(call.bind(&items)?, call.bind(&weights)?, bins, before)

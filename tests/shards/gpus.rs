@@ -67,6 +67,8 @@ pub(super) struct Found {
     /// The elements of arrays, as numbers.
     arrays: [Vec<u64>; 9],
     counts: Vec<u64>,
+    /// Of weights, by bin.
+    sums: Vec<u64>,
 }
 
 /// The arrays that calls work on.
@@ -146,6 +148,11 @@ fn alone(device: &Device, input: &Input) -> Result<Found> {
             runs.lengths.to_vec()?,
         ],
         counts: device.histogram::<u64, f32>(floats, &bins())?.to_vec()?,
+        sums: bits(
+            &device
+                .histogram_weighted::<f32, f32>(floats, floats, &bins())?
+                .to_vec()?,
+        ),
     })
 }
 
@@ -184,6 +191,11 @@ fn of_rank(shard: &Shard<'_, Device>, device: &Device, input: &Input) -> Result<
             runs.lengths.to_vec()?,
         ],
         counts: shard.histogram::<u64, f32>(floats, &bins())?.to_vec()?,
+        sums: bits(
+            &shard
+                .histogram_weighted::<f32, f32>(floats, floats, &bins())?
+                .to_vec()?,
+        ),
     })
 }
 
@@ -209,8 +221,9 @@ pub(super) fn check(
         if rank > 0 {
             assert_eq!(found.whole, all.whole, "{what}, rank {rank}");
             assert_eq!(found.counts, all.counts, "{what}, rank {rank}");
+            assert_eq!(found.sums, all.sums, "{what}, rank {rank}");
         }
-        (all.whole, all.counts) = (found.whole, found.counts);
+        (all.whole, all.counts, all.sums) = (found.whole, found.counts, found.sums);
         for (all, part) in all.arrays.iter_mut().zip(found.arrays) {
             all.extend(part);
         }
@@ -218,6 +231,7 @@ pub(super) fn check(
     let expected = alone(&Device::cpu(), input).unwrap();
     assert_eq!(all.whole, expected.whole, "{what}");
     assert_eq!(all.counts, expected.counts, "{what}");
+    assert_eq!(all.sums, expected.sums, "{what}");
     for (number, (all, expected)) in all.arrays.iter().zip(&expected.arrays).enumerate() {
         let place = all.iter().zip(expected).position(|(a, b)| a != b);
         let lens = (all.len(), expected.len());
