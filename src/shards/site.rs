@@ -12,8 +12,8 @@ use crate::primitives::reduce::cpu::push;
 use crate::primitives::weighted::cpu::append_sorted;
 use crate::source::{Form, Host, Place, Source};
 use crate::{
-    Bins, Buffer, Carry, Count, Counted, Device, Element, Error, Function, Monoid, Prefixes,
-    Result, Runs, Scanner,
+    Bins, Buffer, Carry, Count, Counted, Device, Element, Function, Monoid, Prefixes, Result, Runs,
+    Scanner,
 };
 #[cfg(feature = "cuda")]
 use crate::{Offsets, primitives::reduce::pieces::sums_are_elements};

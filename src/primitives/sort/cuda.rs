@@ -162,13 +162,19 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
     /// As [`Sort::load`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         const { Self::FITS };
+        SortPairs::load_unchecked(context)
+    }
+
+    /// As [`load`](SortPairs::load). The caller sees to it that values have up to [`MOST_VALUE`]
+    /// bytes.
+    pub(crate) fn load_unchecked(context: &Arc<CudaContext>) -> Result<Self> {
         let sort = SortPairs::load_lazily(context)?;
         sort.sorter.load()?;
         Ok(sort)
     }
 
-    /// Kernels that are loaded when they are needed. The caller sees to it that values have up to
-    /// [`MOST_VALUE`] bytes.
+    /// Kernels that are loaded when they are needed. Otherwise as
+    /// [`load_unchecked`](SortPairs::load_unchecked).
     pub(crate) fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         Ok(SortPairs {
             sorter: Sorter::lazily(context, SortShape::of_pairs::<K, V>(), false)?,

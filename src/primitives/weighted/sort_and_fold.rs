@@ -88,11 +88,11 @@ where
             starts: Collect::load(context)?,
             fold: match moves {
                 true => Fold::Moved(
-                    SortPairs::load_lazily(context)?,
+                    SortPairs::load_unchecked(context)?,
                     SegmentedReduce::load(context)?,
                 ),
                 false => Fold::Read(
-                    SortPairs::load_lazily(context)?,
+                    SortPairs::load_unchecked(context)?,
                     SegmentedReduce::load(context)?,
                 ),
             },
