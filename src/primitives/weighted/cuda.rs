@@ -51,8 +51,8 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// Integers are added up by the launches of a [`Histogram`], and one more if they have fewer than
-/// 32 bits. That takes the time of reading items and weights.
+/// Integers are added up by the launches of a [`Histogram`](crate::cuda::Histogram), and one more if
+/// they have fewer than 32 bits. That takes the time of reading items and weights.
 ///
 /// Weights of other types are [sorted](crate::cuda::SortPairs) by bin first, and then those of each
 /// bin are folded as [segments](crate::cuda::SegmentedReduce). A launch before finds the bins, and
