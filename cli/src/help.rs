@@ -15,8 +15,9 @@ Data in gzip are unpacked, and so is an array of an .npz file, which --array nam
 that of x.npy for x.npy.gz. Truth values of NumPy are u8, 0 or 1. An array of several \
 axes is read in C order, the last axis fastest; one in Fortran order is held in memory for that.
 
-Text is numbers between white space; a comma may follow a number. With --delimiter, and in .csv, \
-.tsv and .psv, it is a table: its fields are read row by row, or those of each --column. Lines end \
+Text is numbers between white space; a comma may follow a number. Where one begins a word, as in \
+`1 ,5`, that is 0.5 with --decimal , and an error without, unless other commas separate. With \
+--delimiter, and in .csv, .tsv and .psv, it is a table: its fields are read row by row, or those of each --column. Lines end \
 with LF, CR or both; blank ones are passed over. A comment goes from # to the end of its line. In \
 words it starts a word, in a table it is the whole line, unless --comment says more. A field that \
 begins with a double quote ends with one.

@@ -1,39 +1,12 @@
 //! What can mean two things is told, in files beside the data, first rows, quotes and points.
 
 use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in};
+#[cfg(unix)]
+use crate::support::{mended, shell};
 use std::path::Path;
 
 fn fail(line: &str, input: &str) -> String {
     fail_in(Path::new("."), line, input.as_bytes())
-}
-
-/// What a shell prints for a line, whose input is a text.
-#[cfg(unix)]
-fn shell(line: &str, input: &str) -> String {
-    use std::io::Write;
-    use std::process::{Command, Stdio};
-    let mut child = Command::new("sh")
-        .args(["-c", line])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
-
-/// The text that the program of a remedy makes of another one: what stands between ` as ` and
-/// ` < FILE`.
-#[cfg(unix)]
-fn mended(error: &str, input: &str) -> String {
-    let (before, _) = error.rsplit_once(" < FILE").expect(error);
-    let (_, program) = before.rsplit_once(" as ").expect(error);
-    shell(program, input)
 }
 
 #[test]
@@ -354,19 +327,19 @@ fn remedies_lead_on() {
         (
             "reduce",
             "1\n2\n(2 rows)\n",
-            r"grep -vE '^\([0-9]+ rows?\)$'",
+            r"grep -vE '^\([0-9]+ rows?\)[[:space:]]*$'",
         ),
         (
             "reduce --delimiter ,",
             "v\n1\n(1 row)\n",
-            r"grep -vE '^\([0-9]+ rows?\)$'",
+            r"grep -vE '^\([0-9]+ rows?\)[[:space:]]*$'",
         ),
         ("reduce", "1\n\u{221e}\n", "write inf"),
         ("reduce --delimiter ,", "a,b\n1,-\u{221e}\n", "write -inf"),
         (
             "reduce --column b --delimiter ,",
             "a,b\nx,:---:\n",
-            "_+|: ]+$'",
+            "_+|:,;[:space:]]*$'",
         ),
     ] {
         let error = fail(line, text);
@@ -396,5 +369,49 @@ fn remedies_match_what_they_are_for() {
     ] {
         let error = fail(line, text);
         assert_eq!(pass(line, &mended(&error, text)), sum, "{error}");
+    }
+}
+
+#[test]
+fn quotes_of_the_last_column_that_hold_rows_are_told() {
+    let line = "reduce --column v --delimiter ,";
+    for (text, sum, lines) in [
+        (
+            "v,note\n1,ok\n2,\"six inch\n3,ok\n4,12\"\n5,ok\n",
+            "8",
+            "line 3 and closes in line 5",
+        ),
+        (
+            "id,v,note\n1,5,\"six inch\n2,6,twelve\"\n3,7,ok\n",
+            "12",
+            "line 2 and closes in line 3",
+        ),
+    ] {
+        let (found, told) = noted(line, text);
+        assert_eq!(found, sum);
+        assert!(told.contains(lines), "{told}");
+    }
+    for text in [
+        "v,note\n1,\"one\ntwo\"\n",
+        "v,note\n1,\"one\n5, and six\"\n",
+        "v,note\n1,\"one\n\ntwo, 5\nthree\"\n",
+        "v,note\n1,\"Street 5\nTown,Land\"\n",
+    ] {
+        assert_eq!(pass(line, text), "1", "{text}");
+    }
+}
+
+#[test]
+fn fractions_far_above_others_may_be_names() {
+    let text = "400.0,400.5,401.0\n0.1,0.2,0.3\n0.4,0.5,0.6\n";
+    let (sum, told) = noted("reduce --delimiter ,", text);
+    assert!(sum.starts_with("1203.6"), "{sum}");
+    assert!(told.contains("look like names of columns"), "{told}");
+    assert_eq!(pass("reduce --delimiter , --header", text), "2.1");
+    for text in [
+        "4.0,4.5,5.0\n0.1,0.2,0.3\n6,0.5,0.6\n",
+        "4.0,4.7,5.0\n0.1,0.2,0.3\n",
+    ] {
+        pass("reduce --delimiter ,", text);
     }
 }

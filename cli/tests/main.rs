@@ -10,6 +10,8 @@ mod errors;
 mod explain;
 #[cfg(unix)]
 mod files;
+#[cfg(unix)]
+mod followed;
 mod formats;
 mod histogram;
 mod honesty;

@@ -35,7 +35,11 @@ fn printed_vectors_and_pairs_are_told() {
             "(-1.5,2.5E-3)\n",
             "write its parts as two numbers",
         ),
-        ("reduce", "1\n2\n-----\n3\n", "grep -vE '^[-=_+|: ]+$'"),
+        (
+            "reduce",
+            "1\n2\n-----\n3\n",
+            "grep -vE '^[-=_+|:,;[:space:]]*([-=_]{3}",
+        ),
         ("reduce --column b", "a   b\n--- ---\n1   2\n", "grep -vE"),
         (
             "reduce --column b --delimiter |",

@@ -116,3 +116,30 @@ pub(crate) fn npy_of(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     npy(1, &dictionary, data)
 }
+
+/// What a shell prints for a line, whose input is a text.
+#[cfg(unix)]
+pub(crate) fn shell(line: &str, input: &str) -> String {
+    let mut child = Command::new("sh")
+        .args(["-c", line])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+/// The text that the programs of a remedy make of another one: what stands between ` as ` and
+/// ` | warpfold`.
+#[cfg(unix)]
+pub(crate) fn mended(error: &str, input: &str) -> String {
+    let (before, _) = error.rsplit_once(" | warpfold ...").expect(error);
+    let (_, programs) = before.rsplit_once(" as ").expect(error);
+    shell(&programs.replace(" < FILE", "").replace(" FILE", ""), input)
+}

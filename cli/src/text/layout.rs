@@ -206,6 +206,7 @@ impl Planner<'_> {
         let wanted = &options.columns;
         self.check_marks()?;
         self.check_tabs()?;
+        self.check_image()?;
         let names = self.names()?;
         let has_header = names.as_ref().is_some_and(|names| names.is_first_row);
         self.check_row_names(names.as_ref().filter(|_| has_header))?;

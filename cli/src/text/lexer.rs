@@ -42,6 +42,8 @@ pub(super) struct Dialect {
     pub(super) comment: Option<u8>,
     /// Whether the user says so. Then a comment may follow data also in a table.
     pub(super) comment_is_said: bool,
+    /// Whether a comma stands before fractions, if the user says so or the contrary.
+    pub(super) comma_is_decimal: Option<bool>,
 }
 
 /// A text in pieces that are read one after the other.
@@ -222,6 +224,13 @@ impl Lexer {
         &line[..memchr2(b'\n', b'\r', line).unwrap_or(line.len())]
     }
 
+    /// Whether the line of a field ends with CR and LF.
+    pub(super) fn line_has_cr(&self, field: &Field) -> bool {
+        let rest = &self.buffer[field.end..];
+        let end = memchr2(b'\n', b'\r', rest);
+        end.is_some_and(|end| rest[end..].starts_with(b"\r\n"))
+    }
+
     /// The line from a word on, as far as it was read.
     pub(super) fn line_from(&self, field: &Field) -> &[u8] {
         let rest = &self.buffer[field.start - usize::from(field.quoted)..];
@@ -303,7 +312,37 @@ impl Lexer {
                 Mistake {
                     place: format!("line {line}, column {column}"),
                     cause: "there is no number before this comma".into(),
-                    remedy: None,
+                    remedy: match self.dialect.comma_is_decimal {
+                        Some(_) => None,
+                        None => Some(
+                            "give --decimal , if commas stand before fractions, --delimiter ',' if \
+                             they separate columns"
+                                .into(),
+                        ),
+                    },
+                }
+            }
+            Fault::Fraction(start, end) => {
+                let column = cursor.column(&self.buffer, start);
+                let word = super::shown(&self.buffer[start..end]);
+                let digits = word.trim_matches(',');
+                Mistake {
+                    place: format!("line {line}, column {column}"),
+                    cause: format!(
+                        "`{word}` can be 0,{digits}, or {digits} behind a comma that separates"
+                    ),
+                    remedy: Some(match self.dialect.comma_is_decimal {
+                        None => {
+                            "give --decimal , if commas stand before fractions, --delimiter ',' \
+                                 if they separate columns, --decimal . if they stand between \
+                                 numbers of a list"
+                                .into()
+                        }
+                        Some(_) => format!(
+                            "other commas separate: write 0,{digits}, or {digits} with white space \
+                             before it"
+                        ),
+                    }),
                 }
             }
             Fault::OpenQuote => Mistake {
@@ -375,6 +414,10 @@ impl<'a> Sample<'a> {
             .cursor
             .step(&self.lexer.buffer, self.lexer.ended, &self.lexer.rules);
         match step {
+            // One word, whatever its comma is.
+            Err(Fault::Fraction(..)) => {
+                self.cursor.take_word(&self.lexer.buffer, &self.lexer.rules)
+            }
             Err(_) => Step::More,
             Ok(step) => step,
         }

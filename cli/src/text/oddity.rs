@@ -4,7 +4,7 @@ mod printed;
 mod signs;
 mod told;
 
-pub(super) use told::Feed;
+pub(super) use told::{Feed, WITHOUT_RULES};
 
 use super::spelling::{Spelling, trim_text};
 
@@ -31,8 +31,11 @@ pub(super) enum Oddity {
     Fraction,
     /// `[5]`, `[1` and `2]`, `{`, `(1`: of a list, as Python and JSON write it; and its brackets.
     Listed(&'static str),
-    /// `1.5±0.1`, `1.234(5)`, `1.5[2]`: with an error or a mark behind it.
-    Marked,
+    /// `1.5±0.1`, `1.234(5)`, `1.5[2]`: with an error or a mark behind it, and which one, if a
+    /// program can take it out.
+    Marked(Option<signs::Mark>),
+    /// `7h30`, `5ft10`: of two units, and the first one.
+    Units(String),
     /// `<`, `$`: a sign by itself.
     Sign,
     /// `±`, `+/-` by itself: what follows is the error of the number before it.
@@ -206,9 +209,10 @@ impl Oddity {
         if let Some(sign) = sign_before(text, is_number) {
             return Oddity::Before(sign.into());
         }
-        match unit_behind(unsigned) {
-            Some(unit) => Oddity::Behind(unit.into()),
-            None => Oddity::Digits,
+        match (unit_behind(unsigned), first_of_units(unsigned)) {
+            (Some(unit), _) => Oddity::Behind(unit.into()),
+            (_, Some(unit)) => Oddity::Units(unit.into()),
+            _ => Oddity::Digits,
         }
     }
 }
@@ -227,7 +231,7 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         | Oddity::Narrow
         | Oddity::Based(..)
         | Oddity::Listed(_)
-        | Oddity::Marked
+        | Oddity::Marked(_)
         | Oddity::NoLetter
         | Oddity::MinusBehind
         | Oddity::Complex
@@ -412,7 +416,7 @@ fn plain_oddity(
     if let Some(at) = spreads.chain(marks).min()
         && is_number(&unsigned[..at])
     {
-        return Some(Oddity::Marked);
+        return Some(Oddity::Marked(signs::mark_behind(text)));
     }
     let ascii: String = text.chars().map(ascii_of).collect();
     if ascii != text && is_number(&ascii) {
@@ -494,6 +498,20 @@ fn unit_behind(text: &str) -> Option<&str> {
         && !unit.starts_with(['-', '/', ':', '+', '#'])
         && !unit.contains(|c: char| c.is_ascii_digit() || c.is_whitespace());
     (is_number && is_unit).then_some(unit)
+}
+
+/// The first unit of a number that has two, such as hours and minutes.
+fn first_of_units(text: &str) -> Option<&str> {
+    const UNITS: [&str; 14] = [
+        "h", "H", "hr", "m", "min", "s", "ft", "lb", "\u{b0}", "\u{20ac}", "$", "\u{a3}", "kr",
+        "zl",
+    ];
+    let is_digit = |c: char| c.is_ascii_digit();
+    let rest = text.trim_start_matches(|c: char| is_digit(c) || ".,".contains(c));
+    let unit = &rest[..rest.find(is_digit)?];
+    let behind = rest[unit.len()..].trim_start_matches(is_digit);
+    let is_unit = UNITS.contains(&unit.trim()) && text.starts_with(is_digit);
+    (is_unit && behind.chars().all(|c| c.is_alphabetic() || c == ' ')).then_some(unit.trim())
 }
 
 /// Whether a word is a date or a time: numbers with the same mark between them.

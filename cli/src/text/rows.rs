@@ -164,6 +164,7 @@ impl Rows {
                 false => Some(options.comment.unwrap_or(b'#')),
             },
             comment_is_said: options.comment.is_some(),
+            comma_is_decimal: decimal.map(|decimal| decimal == b','),
         };
         if dialect.comment.is_some() && dialect.comment == dialect.delimiter {
             return Err(Failure::with_remedy(

@@ -180,6 +180,9 @@ impl Spelling {
             self.has_truth.set(true);
             return Cow::Borrowed(truth);
         }
+        if field.last() == Some(&b')') && is_c_nan(field) {
+            return Cow::Borrowed(b"nan");
+        }
         let field = ascii_minus(field);
         let mut plain = field.clone();
         if let Some(thousands) = self.thousands {
@@ -399,8 +402,10 @@ impl Spelling {
             return false;
         };
         let digits: String = text.chars().filter(|c| !THOUSANDS.contains(c)).collect();
+        // SPSS and Oracle leave out the 0 before a comma.
+        let is_fraction = text.strip_prefix(',') == Some(&digits);
         digits.len() < text.len()
-            && !text.starts_with(THOUSANDS)
+            && (is_fraction || !text.starts_with(THOUSANDS))
             && f64::parse(digits.as_bytes()) != Err(BadNumber::NotANumber)
     }
 }
@@ -488,6 +493,18 @@ pub(super) fn truth(field: &[u8]) -> Option<&'static [u8]> {
         5 if field.eq_ignore_ascii_case(b"false") => Some(b"0"),
         _ => None,
     }
+}
+
+/// Whether a field is NaN with what C puts in parentheses behind it, as gdb prints it:
+/// `nan(0x8000000000000)`.
+#[cold]
+fn is_c_nan(field: &[u8]) -> bool {
+    let unsigned = field.strip_prefix(b"-").unwrap_or(field);
+    let inner = unsigned
+        .strip_prefix(b"nan(")
+        .and_then(|rest| rest.strip_suffix(b")"));
+    let is_of_c = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    inner.is_some_and(|inner| inner.iter().all(is_of_c))
 }
 
 /// Whether a field is a missing value of Stata or SAS: `.a` to `.z`, `._`.

@@ -96,6 +96,24 @@ impl Planner<'_> {
         ))
     }
 
+    /// Fails if the text is an image, whose header has rows of other lengths.
+    pub(super) fn check_image(&self) -> Result<()> {
+        let survey = self.survey;
+        let is_image = matches!(&survey.first[..], [word] if ["P1", "P2", "P3"].contains(&&**word));
+        if !is_image || survey.first_line != 1 || survey.lines_above().is_none() {
+            return Ok(());
+        }
+        Err(Failure::with_remedy(
+            format_args!("{}: line 1", self.file),
+            format_args!(
+                "`{}` begins an image in PBM, PGM or PPM",
+                shown(survey.first[0].as_bytes())
+            ),
+            "give --skip with the number of lines of its header: this one, comments, the width and \
+             height, and, but for P1, the greatest value",
+        ))
+    }
+
     /// A name that can mean several columns.
     pub(super) fn several_meanings(
         &self,

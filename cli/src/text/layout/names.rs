@@ -82,14 +82,19 @@ impl Planner<'_> {
             format_args!("the rows have a field more than the header: {doubt}"),
             match self.dialect.delimiter {
                 Some(b',') => {
-                    "give --row-names if each row begins with its name; else put quotes around \
-                     numbers with commas, or name all columns"
+                    "put quotes around numbers with commas; or give --row-names if each row \
+                     begins with its name, and the header does not name that column; or name all \
+                     columns"
                 }
                 None if survey.has_tabs => {
                     "give --delimiter tab if tabs separate the columns, --row-names if each row \
-                     begins with its name; else name all columns"
+                     begins with its name, and the header does not name that column; else name all \
+                     columns"
                 }
-                _ => "give --row-names if each row begins with its name; else name all columns",
+                _ => {
+                    "give --row-names if each row begins with its name, and the header does not \
+                     name that column; else name all columns, and take spaces out of numbers"
+                }
             },
         ))
     }
@@ -129,6 +134,14 @@ impl Planner<'_> {
             };
         }
         if options.header || options.row_names {
+            let has_numbers = survey.kinds.iter().any(|kind| kind.is_number());
+            if has_numbers && survey.has_names_in_comment(self.dialect) {
+                logger::insist(format!(
+                    "{}: a comment may name the columns, and --header makes line {} names, too: \
+                     --no-header reads it as data",
+                    self.file, survey.first_line
+                ));
+            }
             return Ok(Some(first()));
         }
         let verdict = survey.first_row();
@@ -204,7 +217,13 @@ impl Planner<'_> {
                                 "this can be a header or the first row: it holds words and numbers"
                             }
                         },
-                        "give --header or --no-header",
+                        match self.names_in_comments().next() {
+                            Some(_) => {
+                                "a comment above may name the columns: give --no-header if it does, \
+                                 and this row is data; --header if this row names them"
+                            }
+                            None => "give --header or --no-header",
+                        },
                     ));
                 }
                 // None of these words is a number, which is told when they are read.

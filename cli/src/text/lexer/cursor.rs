@@ -28,6 +28,17 @@ pub(super) struct Cursor {
     pub(super) doubtful: Option<u64>,
     /// The line of a comment before the first row that may be one, and how many fields it has.
     early: Option<(u64, usize)>,
+    /// Whether a comma behind a word was one that separates words.
+    commas_separate: bool,
+}
+
+/// What a comma is that begins a word.
+enum Comma {
+    Separates,
+    /// It stands before a fraction.
+    OfNumber,
+    /// The buffer ends before that is known.
+    Unknown,
 }
 
 /// What stands before the cursor in its row.
@@ -65,6 +76,8 @@ pub(in crate::text) struct Field {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fault {
     Comma,
+    /// From here up to there it is a fraction, or a number behind a comma that separates.
+    Fraction(usize, usize),
     OpenQuote,
     AfterQuote(usize),
     TooLong,
@@ -110,6 +123,7 @@ impl Cursor {
             last_row: 0,
             doubtful: None,
             early: None,
+            commas_separate: false,
         }
     }
 
@@ -210,13 +224,15 @@ impl Cursor {
                 byte if rules.starts_comment(byte, &text[self.at..], self.fields > 0) => {
                     self.begin_comment(text, None);
                 }
-                b',' => {
-                    if self.after != After::Field {
-                        return Err(Fault::Comma);
+                // White space stands before it, or nothing.
+                b',' => match self.comma(text, ended, rules)? {
+                    Comma::Unknown => return Ok(Step::More),
+                    Comma::Separates => {
+                        self.after = After::Delimiter;
+                        self.at += 1;
                     }
-                    self.after = After::Delimiter;
-                    self.at += 1;
-                }
+                    Comma::OfNumber => return Ok(self.take_word(text, rules)),
+                },
                 b'"' => {
                     let Some(field) = self.quoted(text, self.at, ended)? else {
                         return Ok(Step::More);
@@ -224,7 +240,16 @@ impl Cursor {
                     let after = field.end + 1;
                     match text.get(after) {
                         None if !ended => return Ok(Step::More),
-                        Some(&byte) if byte != b',' && !rules.ends[usize::from(byte)] => {
+                        Some(b',') if !ended && text.len() == after + 1 => return Ok(Step::More),
+                        Some(b',') => {
+                            let step = self.take(field, after + 1);
+                            self.end_with_comma();
+                            return match text.get(after + 1) {
+                                Some(b',') => Err(Fault::Comma),
+                                _ => Ok(step),
+                            };
+                        }
+                        Some(&byte) if !rules.ends[usize::from(byte)] => {
                             return Err(Fault::AfterQuote(after));
                         }
                         _ => {}
@@ -233,26 +258,68 @@ impl Cursor {
                 }
                 _ => {
                     let rest = &text[self.at..];
-                    let length = rest.iter().position(|&b| rules.ends[usize::from(b)]);
-                    if length.is_none() && !ended {
+                    if !ended && !rest.iter().any(|&b| rules.ends[usize::from(b)]) {
                         return Ok(Step::More);
                     }
-                    let (start, end) = (self.at, self.at + length.unwrap_or(rest.len()));
-                    let comma = text[end - 1] == b',';
-                    let field = Field {
-                        start,
-                        end: end - usize::from(comma),
-                        quoted: false,
-                        doubled: false,
-                        lines: 0,
-                    };
-                    let step = self.take(field, end);
-                    if comma {
-                        self.after = After::Delimiter;
-                    }
-                    return Ok(step);
+                    return Ok(self.take_word(text, rules));
                 }
             }
+        }
+    }
+
+    /// Takes the word that begins here, which is whole in the buffer.
+    #[inline]
+    pub(super) fn take_word(&mut self, text: &[u8], rules: &Rules) -> Step {
+        let rest = &text[self.at..];
+        let length = rest.iter().position(|&b| rules.ends[usize::from(b)]);
+        let end = self.at + length.unwrap_or(rest.len());
+        let comma = text[end - 1] == b',';
+        let mut field = Field::empty(self.at);
+        field.end = end - usize::from(comma);
+        let step = self.take(field, end);
+        if comma {
+            self.end_with_comma();
+        }
+        step
+    }
+
+    /// A comma that separates words follows a field.
+    fn end_with_comma(&mut self) {
+        self.after = After::Delimiter;
+        self.commas_separate = true;
+    }
+
+    /// What the comma here is, which begins a word.
+    #[cold]
+    fn comma(&mut self, text: &[u8], ended: bool, rules: &Rules) -> Result<Comma, Fault> {
+        let rest = &text[self.at..];
+        let length = rest.iter().position(|&b| rules.ends[usize::from(b)]);
+        if length.is_none() && !ended {
+            return Ok(Comma::Unknown);
+        }
+        let word = &rest[..length.unwrap_or(rest.len())];
+        let end = self.at + word.len();
+        let digits = word[1..].strip_suffix(b",").unwrap_or(&word[1..]);
+        let may_be_fraction = digits.first().is_some_and(u8::is_ascii_digit)
+            && digits
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || b"+-dDeE".contains(byte));
+        let separates = match rules.comma_is_decimal {
+            _ if !may_be_fraction => true,
+            Some(decimal) => !decimal,
+            None => self.commas_separate || has_fraction(&text[self.line_start..self.at]),
+        };
+        match (separates, self.after) {
+            (true, After::Field) if word.get(1) != Some(&b',') => {
+                self.commas_separate = true;
+                Ok(Comma::Separates)
+            }
+            (true, _) => Err(Fault::Comma),
+            (false, After::Field) if rules.comma_is_decimal.is_none() || self.commas_separate => {
+                Err(Fault::Fraction(self.at, end))
+            }
+            (false, _) if rules.comma_is_decimal.is_some() => Ok(Comma::OfNumber),
+            (false, _) => Err(Fault::Comma),
         }
     }
 
@@ -549,6 +616,18 @@ impl Field {
 #[inline]
 fn is_blank(byte: u8, delimiter: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\x0c') && byte != delimiter
+}
+
+/// Whether a word has a point before a fraction. Before three digits, one may stand between
+/// thousands.
+fn has_fraction(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace);
+    words.any(|word| {
+        let word = word.strip_suffix(b",").unwrap_or(word);
+        let point = word.iter().position(|&byte| byte == b'.');
+        let fraction = point.map_or(&[][..], |point| &word[point + 1..]);
+        is_number(word) && !fraction.contains(&b'.') && !matches!(fraction.len(), 0 | 3)
+    })
 }
 
 /// The number of lines that end in some bytes.

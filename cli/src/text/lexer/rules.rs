@@ -6,6 +6,8 @@ use super::Dialect;
 pub(super) struct Rules {
     pub(super) delimiter: Option<u8>,
     pub(super) comment: Option<u8>,
+    /// Whether a comma stands before fractions, if the user says so or the contrary.
+    pub(super) comma_is_decimal: Option<bool>,
     /// Whether the user says what starts a comment.
     is_said: bool,
     /// The bytes that end a field without quotes.
@@ -31,6 +33,7 @@ impl Rules {
         Rules {
             delimiter: dialect.delimiter,
             comment: dialect.comment,
+            comma_is_decimal: dialect.comma_is_decimal,
             is_said: dialect.comment_is_said,
             ends,
             plain: std::array::from_fn(|byte| {

@@ -11,6 +11,115 @@ const SIGNS: [char; 8] = [
 /// What stands between a number and its error.
 pub(super) const SPREADS: [&str; 4] = ["\u{b1}", "+/-", "+-", "\u{2213}"];
 
+/// An error or a mark behind a number, which a program takes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::text) enum Mark {
+    /// `1.5±0.1`
+    Spread,
+    /// `1.25(67)`, also with an exponent behind it, which belongs to the number.
+    Round,
+    /// `1.5[a]`
+    Square,
+}
+
+/// The mark behind a number that [`Mark::program`] takes out of this text.
+pub(super) fn mark_behind(text: &str) -> Option<Mark> {
+    let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let rest = behind_number(rest)?.trim_start_matches(' ');
+    if let Some(inner) = rest.strip_prefix('(') {
+        let (error, exponent) = inner.split_once(')')?;
+        let is_error = |c: char| c.is_ascii_digit() || ".,%".contains(c);
+        let is_whole = behind_exponent(exponent).is_empty();
+        return (!error.is_empty() && error.chars().all(is_error) && is_whole)
+            .then_some(Mark::Round);
+    }
+    if let Some(inner) = rest.strip_prefix('[') {
+        let mark = inner.strip_suffix(']')?;
+        let is_word = !mark.is_empty() && mark.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        return is_word.then_some(Mark::Square);
+    }
+    let mut rest = rest;
+    while !rest.is_empty() {
+        let error = SPREADS
+            .iter()
+            .find_map(|&spread| rest.trim_start_matches(' ').strip_prefix(spread))?;
+        rest = behind_number(error.trim_start_matches(' '))?;
+    }
+    Some(Mark::Spread)
+}
+
+/// What stands behind a number without a sign, whatever its marks are.
+fn behind_number(text: &str) -> Option<&str> {
+    let starts = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
+    starts.then(|| behind_exponent(rest))
+}
+
+/// What stands behind an exponent, if there is one.
+fn behind_exponent(text: &str) -> &str {
+    let digits = text
+        .strip_prefix(['e', 'E'])
+        .map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
+    match digits {
+        Some(digits) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
+            digits.trim_start_matches(|c: char| c.is_ascii_digit())
+        }
+        _ => text,
+    }
+}
+
+impl Mark {
+    /// What takes it out of fields that consist of a number and such a mark. It leaves lines with
+    /// quotes as they are: a comma in these need not end a field. A comma stands in an error only
+    /// as a pattern for it says.
+    pub(super) fn program(self, delimiter: Option<u8>, comma: Option<&str>) -> String {
+        const EXPONENT: &str = "([eE][-+]?[0-9]+)?";
+        let digits = match delimiter {
+            Some(b',') => "[0-9.]",
+            _ => "[0-9.,]",
+        };
+        let (start, space, end) = match delimiter {
+            None => ("(^|[[:space:]])".into(), "", "(,?([[:space:]]|$))".into()),
+            Some(delimiter) => {
+                let mark = in_class(delimiter);
+                let start = format!("(^|[{mark}]) *");
+                (start, " *", format!("([[:space:]]*([{mark}]|$))"))
+            }
+        };
+        let (mark, left) = match self {
+            Mark::Spread => {
+                let (error, left) = error_pattern(comma);
+                (
+                    format!(r"({space}(±|\+\/-|\+-|∓){space}{error}{EXPONENT})+"),
+                    format!(r"\1\{}", 6 + left),
+                )
+            }
+            Mark::Round => (format!(r"{space}\([0-9.,%]+\){EXPONENT}"), r"\1\4\5".into()),
+            Mark::Square => (format!(r"{space}\[[[:alnum:]]+\]"), r"\1\4".into()),
+        };
+        format!(
+            "sed -E ':a; /\"/!s/({start}[-+]?[0-9.]{digits}*{EXPONENT}){mark}{end}/{left}/; ta'"
+        )
+    }
+}
+
+/// A pattern for an error without its exponent, and the number of the group behind its own.
+fn error_pattern(comma: Option<&str>) -> (String, usize) {
+    match comma {
+        None => ("[0-9.]+".into(), 1),
+        Some(comma) => (format!("[0-9.]+{comma}[0-9.]*"), 2),
+    }
+}
+
+/// What takes errors out that stand by themselves, with the sign before each.
+pub(super) fn without_spreads(comma: Option<&str>) -> String {
+    let (error, left) = error_pattern(comma);
+    format!(
+        r"sed -E 's/ *(±|\+\/?-|∓) *{error}([eE][-+]?[0-9]+)?(,?([[:space:]]|$))/\{}/g'",
+        2 + left
+    )
+}
+
 /// Whether a text is several fractions without room between them, which the minus of each but the
 /// first tells apart.
 pub(super) fn are_glued(text: &str, is_number: impl Fn(&str) -> bool + Copy) -> bool {
@@ -152,7 +261,7 @@ pub(super) fn turning(delimiter: Option<u8>, quoted: bool) -> String {
 }
 
 /// A delimiter between the brackets of a pattern.
-fn in_class(delimiter: u8) -> String {
+pub(super) fn in_class(delimiter: u8) -> String {
     match delimiter {
         b'\t' => r"\t".into(),
         delimiter => char::from(delimiter).to_string(),

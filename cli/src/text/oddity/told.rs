@@ -2,6 +2,10 @@
 
 use super::{Oddity, is_comparison, is_multiple, is_plain, printed, signs};
 
+/// What takes lines out that are drawn between rows, also where they end as on Windows.
+pub(in crate::text) const WITHOUT_RULES: &str = "grep -vE '^[-=_+|:,;[:space:]]*([-=_]{3}|\
+     [-=_][+|:]|[+|:][-=_])[-=_+|:,;[:space:]]*$'";
+
 /// How a text comes to the command from a program that mends it.
 pub(in crate::text) struct Feed {
     /// The line of the word.
@@ -15,6 +19,13 @@ pub(in crate::text) struct Feed {
     /// Whether quotes stand around the field, or around any of its line.
     pub(in crate::text) quoted: bool,
     pub(in crate::text) has_quotes: bool,
+    /// Whether its line ends with CR and LF.
+    pub(in crate::text) has_cr: bool,
+    /// Whether a comma stands in the field, or before fractions.
+    pub(in crate::text) has_comma: bool,
+    /// A pattern for what follows digits and begins with a comma, if the user says that commas
+    /// stand in numbers.
+    pub(in crate::text) comma: Option<&'static str>,
 }
 
 impl Oddity {
@@ -69,7 +80,7 @@ impl Oddity {
                 format!("`{unit}` follows a number"),
                 match unit.as_str() {
                     "K" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi"
-                        if feed.has_quotes =>
+                        if feed.has_quotes || feed.has_comma =>
                     {
                         "write it out: 1.5K is 1500, or 1536 where K is 1024".into()
                     }
@@ -91,7 +102,13 @@ impl Oddity {
                     }
                     unit if is_multiple(unit) => "write the number out".into(),
                     unit if is_plain(unit) => {
-                        let line = without(format!("sed -E 's/([0-9]) *{unit}/\\1/g'"));
+                        // Digits behind it are those of another unit.
+                        let end = match feed.delimiter {
+                            None => r#"[[:space:],"]"#.into(),
+                            Some(byte) => format!(r#" *[{}"\r]"#, signs::in_class(byte)),
+                        };
+                        let line =
+                            without(format!("sed -E 's/([0-9]) *{unit}({end}|$)/\\1\\2/g'"));
                         let based = match unit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                             true => "; a number in hexadecimal is written in decimal",
                             false => "",
@@ -125,23 +142,32 @@ impl Oddity {
                     feed.line(&format!("tr -d '{brackets}'"))
                 ),
             ),
-            Oddity::Marked => (
+            Oddity::Marked(mark) => (
                 "an error or a mark follows a number".into(),
-                format!(
-                    "write the number alone, as {}",
-                    feed.line(r"sed -E 's/([0-9])(±|∓|\+\/?-|\(|\[)[^ ,;]*/\1/g'")
-                ),
+                match mark.filter(|mark| feed.can_lose(*mark)) {
+                    Some(mark) => format!(
+                        "write the number alone, as {}",
+                        feed.line(&mark.program(feed.delimiter, feed.comma))
+                    ),
+                    None => "write the number alone: leave out what follows it, but an exponent \
+                             of the number"
+                        .into(),
+                },
+            ),
+            Oddity::Units(unit) => (
+                format!("digits follow `{unit}`: it may be a number of two units"),
+                format!("write it in one, such as 7.5 for 7{unit}30 if `{unit}` has 60 of the other"),
             ),
             Oddity::Spread => (
                 "the error of a number follows it".into(),
                 format!(
                     "take both out, as {}, or choose the columns of numbers with --column",
-                    feed.line(r"sed -E 's/ *(±|\+\/?-|∓) *[0-9.]*([eE][-+]?[0-9]+)?//g'")
+                    feed.line(&signs::without_spreads(feed.comma))
                 ),
             ),
             Oddity::Footer => (
                 "psql counts the rows like this".into(),
-                r"take the line out, as grep -vE '^\([0-9]+ rows?\)$' FILE | warpfold ..., or write the table with psql --csv"
+                r"take the line out, as grep -vE '^\([0-9]+ rows?\)[[:space:]]*$' FILE | warpfold ..., or write the table with psql --csv"
                     .into(),
             ),
             Oddity::Sign => (
@@ -196,9 +222,11 @@ impl Oddity {
             ),
             Oddity::Rule => (
                 "it is a line between rows".into(),
-                "take such lines out, as grep -vE '^[-=_+|: ]+$' FILE | warpfold ...; or give \
-                 --missing skip --missing-word WORD, if it stands for a missing value"
-                    .into(),
+                format!(
+                    "take such lines out, as {WITHOUT_RULES} FILE | warpfold ...{}; or give \
+                     --missing skip --missing-word WORD, if it stands for a missing value",
+                    feed.delimiter()
+                ),
             ),
             Oddity::Comment(mark) => (
                 "comments of other programs begin like this".into(),
@@ -305,6 +333,12 @@ impl Oddity {
 }
 
 impl Feed {
+    /// Whether a program takes a mark out of the field. A comma in an error may be between fields.
+    fn can_lose(&self, mark: signs::Mark) -> bool {
+        let is_clear = mark != signs::Mark::Spread || self.comma.is_some() || !self.has_comma;
+        !self.has_quotes && is_clear
+    }
+
     /// A shell's line in which a program mends the file.
     fn line(&self, program: &str) -> String {
         format!("{program} < FILE | warpfold ...{}", self.delimiter())
@@ -322,7 +356,14 @@ impl Feed {
             "numfmt --from={units} --format=%.6f --invalid=ignore{header}{delimiter} --field {}",
             self.field
         );
-        self.line(&program)
+        // It reads no number before CR.
+        match self.has_cr {
+            true => format!(
+                r"tr -d '\r' < FILE | {program} | warpfold ...{}",
+                self.delimiter()
+            ),
+            false => self.line(&program),
+        }
     }
 
     fn delimiter(&self) -> String {

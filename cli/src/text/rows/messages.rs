@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::number::{BadNumber, DType, TO_F64};
 use crate::text::layout::{WITHOUT_QUOTES, Width, named_mark};
 use crate::text::lexer::Field;
-use crate::text::oddity::{self, Oddity};
+use crate::text::oddity::{self, Oddity, WITHOUT_RULES};
 use crate::text::spelling::{Bad, Kind};
 use crate::text::survey::is_name;
 use crate::text::{Mistake, shown};
@@ -47,17 +47,19 @@ impl Rows {
                         "give --skip {lines} if the lines above are no part of the table; else {remedy}"
                     )
                 }
-                None => remedy.into(),
+                None => remedy,
             },
         )
     }
 
-    fn remedy_of_width(&self, width: &Width, fields: usize) -> &'static str {
+    fn remedy_of_width(&self, width: &Width, fields: usize) -> String {
         let line = self.lexer.line_before();
         let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+|: ".contains(byte));
-        match width.row_names {
+        let remedy = match width.row_names {
             _ if is_drawn => {
-                "take lines that are drawn out, as grep -vE '^[-=_+|: ]+$' FILE | warpfold ..."
+                return format!(
+                    "take lines that are drawn out, as {WITHOUT_RULES} FILE | warpfold ..."
+                );
             }
             true => {
                 "mend the row, or leave --row-names out; with --ragged, what is beyond is left out, \
@@ -78,7 +80,8 @@ impl Rows {
                 "mend the row, or give --ragged: what is beyond is left out, what lacks is missing \
                  (--missing skip)"
             }
-        }
+        };
+        remedy.into()
     }
 
     #[cold]
@@ -258,6 +261,13 @@ impl Rows {
             has_header: self.has_header,
             quoted: field.quoted,
             has_quotes: self.lexer.line_of(field).contains(&b'"'),
+            has_cr: self.lexer.line_has_cr(field),
+            has_comma: self.spelling.is_decimal(b',') || self.lexer.bytes(field).contains(&b','),
+            comma: match (self.spelling.is_decimal(b','), self.spelling.uses(b',')) {
+                (true, _) => Some("(,[0-9]+)?"),
+                (_, true) => Some("(,[0-9]{3})*"),
+                _ => None,
+            },
         }
     }
 

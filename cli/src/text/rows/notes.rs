@@ -49,7 +49,15 @@ impl Rows {
             .split(|&byte| byte == b'\n' || byte == b'\r')
             .filter(|line| !line.is_empty())
             .collect();
-        lines.pop();
+        // In the last column the first line is the rest of a row, and the last one a whole row.
+        let is_last_field = lacking == 0;
+        match is_last_field {
+            true => lines.drain(..lines.len().min(1)).for_each(drop),
+            false => drop(lines.pop()),
+        }
+        if is_last_field {
+            lacking = width.fields - 1;
+        }
         let are_rows = width.fields > 1
             && !lines.is_empty()
             && lines.iter().all(|line| {
@@ -60,7 +68,8 @@ impl Rows {
                 let is_number = |field: &[u8]| {
                     !field.starts_with(b" ") && self.spelling.kind(field).is_number()
                 };
-                is_row && fields.any(is_number)
+                let is_sentence = is_last_field && fields.clone().any(|f| f.starts_with(b" "));
+                is_row && !is_sentence && fields.any(is_number)
             });
         if are_rows {
             let line = self.lexer.line_number(field);

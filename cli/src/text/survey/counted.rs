@@ -74,12 +74,17 @@ impl Below {
         };
         let is_seldom = |rows: usize| 2 * rows < self.rows;
         let is_even = count_evenly(numbers) && is_seldom(self.even);
+        // Wavelengths above what was measured there.
+        let is_far = || count_evenly(numbers) && are_apart(10.0) && self.are_above();
         self.rows > 0
             && match first.len() {
                 0 | 1 => false,
                 2 => is_even && first[0] >= 1.0 && are_apart(10.0) && self.are_above(),
-                3 => is_even && are_apart(1.0),
-                _ => (is_even || grow(numbers) && is_seldom(self.growing)) && are_apart(1.0),
+                3 => is_even && are_apart(1.0) || is_far(),
+                _ => {
+                    let is_telling = is_even || grow(numbers) && is_seldom(self.growing);
+                    is_telling && are_apart(1.0) || is_far()
+                }
             }
     }
 
