@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Python-Blosc2's argmax and argmin of an array with a NaN give a place that depends on how the array
-# is chunked: the first item, the last one, or another, none of them the NaN's. Its max and min are
-# NaN, as NumPy's. NumPy's argmax gives the place of the first NaN.
+# Python-Blosc2's argmax and argmin of an array with a NaN give a place that depends on how the
+# array is chunked: the first item, the last one, or another, none of them the NaN's. Its max and
+# min are NaN, as NumPy's. NumPy's argmax gives the place of the first NaN.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

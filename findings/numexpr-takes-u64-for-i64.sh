@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# NumExpr reads an array of uint64 as int64: a sum, an extreme, a comparison and the array itself come
-# out as of negative numbers from 2^63 on. With casting="safe" it raises an error.
+# NumExpr reads an array of uint64 as int64: a sum, an extreme, a comparison and the array itself
+# come out as of negative numbers from 2^63 on. With casting="safe" it raises an error.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -33,7 +33,8 @@ constexpr bool HAS_VALUES = !SAME<V, NoValue>;
 template <class V>
 struct Places {
     static constexpr bool WIDE = sizeof(V) == 8;
-    static constexpr bool FIT = HAS_VALUES<V> && (sizeof(V) == 4 || WIDE) && alignof(V) == sizeof(V);
+    static constexpr bool FIT =
+        HAS_VALUES<V> && (sizeof(V) == 4 || WIDE) && alignof(V) == sizeof(V);
 
     static __device__ __forceinline__ V value(u64 place) {
         V value;

@@ -342,10 +342,10 @@ fn shards(run: &Run) -> Option<String> {
     let buses: Vec<String> = buses
         .map(|row| format!("{} {:.1} ms", row.exchange, row.us.median / 1e3))
         .collect();
-    let remark = "By the host's clock, from when both ranks begin until both have their result. *One GPU* \
-                  is the call on one of them: of all elements, and of 2^17 on one rank's 2^16. *No exchange*: each \
-                  GPU makes the call for its part alone. *Odd* shards \
-                  end at no multiple of a power of two.";
+    let remark = "By the host's clock, from when both ranks begin until both have their result. \
+                  *One GPU* is the call on one of them: of all elements, and of 2^17 on one \
+                  rank's 2^16. *No exchange*: each GPU makes the call for its part alone. *Odd* \
+                  shards end at no multiple of a power of two.";
     let mut text = table.text(remark)?;
     if !buses.is_empty() {
         let _ = writeln!(
@@ -388,8 +388,8 @@ fn by_primitive(runs: &[Run]) -> Option<String> {
         }
     }
     table.text(
-        "CUB's time over ours, of all lengths, types and operators that CUB has: the median, the least, \
-         and which that is. [Every row](benches/results/rows.md) is in a file of its own.",
+        "CUB's time over ours, of all lengths, types and operators that CUB has: the median, the \
+         least, and which that is. [Every row](benches/results/rows.md) is in a file of its own.",
     )
 }
 

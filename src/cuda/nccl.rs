@@ -198,7 +198,8 @@ impl Nccl {
     /// # Safety
     ///
     /// `all` has room for the bytes of all ranks in memory that the communicator's GPU reaches,
-    /// until the stream has come so far. No other thread calls NCCL with the communicator meanwhile.
+    /// until the stream has come so far. No other thread calls NCCL with the communicator
+    /// meanwhile.
     pub(crate) unsafe fn all_gather(
         &self,
         comm: Comm,

@@ -56,8 +56,8 @@ struct Group {
     changed: Condvar,
 }
 
-/// What a rank shows the others. Its owner writes it while others look, so it has cache lines of its
-/// own.
+/// What a rank shows the others. Its owner writes it while others look, so it has cache lines of
+/// its own.
 #[repr(align(128))]
 struct Slot {
     /// How many packets it has given.

@@ -51,8 +51,8 @@ use std::sync::Arc;
 ///
 /// # Launches
 ///
-/// Integers are added up by the launches of a [`Histogram`](crate::cuda::Histogram), and one more if
-/// they have fewer than 32 bits. That takes the time of reading items and weights.
+/// Integers are added up by the launches of a [`Histogram`](crate::cuda::Histogram), and one more
+/// if they have fewer than 32 bits. That takes the time of reading items and weights.
 ///
 /// Weights of other types are [sorted](crate::cuda::SortPairs) by bin first, and then those of each
 /// bin are folded as [segments](crate::cuda::SegmentedReduce). A launch before finds the bins, and
@@ -130,7 +130,7 @@ where
     Add: Monoid<W>,
 {
     /// Loads the kernels, and copies the bins to the device, which waits for `stream`. Integers
-    /// take two kernels, and other weights some six, each of them some 1 ms from the disk cache,
+    /// take two kernels, and other weights some five, each of them some 1 ms from the disk cache,
     /// and 0.2 to 0.5 s if it must be compiled. Calls may be on other streams of the context.
     ///
     /// # Errors

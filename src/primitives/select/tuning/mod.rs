@@ -1,7 +1,7 @@
 //! What warps hold of a select, and of what is like it.
 //!
-//! Measured: an NVIDIA H200, 2026-11-24, `cargo bench --bench gpu -- select partition positions`, by
-//! hand, and no number alone.
+//! Measured: an NVIDIA H200, 2026-11-24, `cargo bench --bench gpu -- select partition positions`,
+//! by hand, and no number alone.
 
 mod wave_sm_90;
 
