@@ -59,10 +59,14 @@ struct Scan {
         }
     };
 
+    /// Stores one result.
+    __device__ __forceinline__ void store(u64 position, const A& result) const {
+        out[REVERSE ? last - position : position] = Fold<T>::narrow(result);
+    }
+
     /// Called once for each tile, by a thread that knows its prefix.
     __device__ __forceinline__ void begin_tile(u64 start, const A& prefix) const {
-        if (inclusive && start > 0)
-            out[REVERSE ? last - (start - 1) : start - 1] = Fold<T>::narrow(prefix);
+        if (inclusive && start > 0) store(start - 1, prefix);
     }
 
     /// Stores the results of rows, from item `first` of a tile on, that come before `results`. In

@@ -22,8 +22,8 @@ pub use crate::engine::{
 };
 #[doc(hidden)]
 pub use crate::engine::{
-    Chunks, HEADER_BYTES, Launch, Layouts, Plan, ReducePlan, ScanPlan, SharePlan, Step, WavePlan,
-    WorkspaceKey,
+    Chunks, HEADER_BYTES, Launch, Layouts, PiecePlan, Plan, ReducePlan, ScanPlan, SharePlan, Step,
+    WavePlan, WorkspaceKey,
 };
 pub use crate::operator::cost;
 #[doc(hidden)]
@@ -86,7 +86,7 @@ pub mod kernels {
         SearchArguments, TableArguments, TablesAt,
     };
     pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
-    pub use crate::primitives::scan::kernel::{Scan, ScanArguments};
+    pub use crate::primitives::scan::kernel::{Piece, PieceArguments, Scan, ScanArguments};
     pub use crate::primitives::scatter::kernel::{
         Scatter, ScatterArguments, THREADS as SCATTER_THREADS,
     };

@@ -203,7 +203,7 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         }
         P own = chunk.rows.down_sweep(P{shuffle(of_warps.value, warp), present});
         typename Sink::Chunk kept;
-        Store store = store_of(warp);
+        Store store = store_of(warp, tile.start);
 #pragma unroll
         for (int first = 0; first < ROWS; first += BATCH) {
             int row = first + (int)(threadIdx.x % BATCH), next = (first + BATCH) % ROWS;
@@ -237,8 +237,9 @@ struct RowsEngine : RowTiles<Sink, Source, Policy> {
         }
     }
 
-    __device__ __forceinline__ Store store_of(int warp) const {
-        return {shared().rooms[warp], is_aligned(sink.out, 16)};
+    /// A warp's store, for results of a tile that starts so.
+    __device__ __forceinline__ Store store_of(int warp, u64 start = 0) const {
+        return {shared().rooms[warp], is_aligned(sink.out + start, 16)};
     }
     /// Whether a warp has the last items.
     __device__ __forceinline__ bool is_last(const Tile& tile, int warp) const {

@@ -399,25 +399,6 @@ impl<'a, T: Element> DeviceRange<'a, T> {
             element: PhantomData,
         }
     }
-
-    /// Writes a value over the first element.
-    ///
-    /// # Safety
-    ///
-    /// It is in the memory of the stream's GPU, and borrowed for writing.
-    pub(crate) unsafe fn fill(&mut self, value: T) -> Result<()> {
-        let stream = self.stream.cu_stream();
-        // SAFETY: the caller's. The driver takes a copy of memory that is not pinned before it
-        // returns. The context is bound first.
-        let done = self
-            .stream
-            .context()
-            .bind_to_thread()
-            .and_then(|()| unsafe {
-                result::memcpy_htod_async(self.address, std::slice::from_ref(&value), stream)
-            });
-        done.map_err(|error| driver_error("copying to the device", error))
-    }
 }
 
 impl<T> DeviceSlice<T> for DeviceRange<'_, T> {

@@ -294,15 +294,15 @@ impl<P: Site> Shard<'_, P> {
     /// [`Prefixes`] has.
     ///
     /// One exchange. Each rank reads its part twice: once for its nodes, and once to scan it from
-    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner). Where it
-    /// runs on a GPU it takes several launches for each aligned block of the part.
+    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner): a single
+    /// launch on a GPU.
     pub fn scan<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,
         source: impl Source<P, Item = T>,
     ) -> Result<P::Array<T>> {
-        let state = self.state::<T, Op>(prefixes, &source)?;
-        P::scan::<T, Op>(&self.device, state, prefixes, source)
+        let carry = self.carry::<T, Op>(prefixes, &source)?;
+        P::scan::<T, Op>(&self.device, carry, prefixes, source)
     }
 
     /// Writes the prefixes to `output`, which is as long as the part. Otherwise as
@@ -317,8 +317,8 @@ impl<P: Site> Shard<'_, P> {
         if let Err(error) = Error::check_length(self.len() as usize, room) {
             return Err(self.fail(error));
         }
-        let state = self.state::<T, Op>(prefixes, &source)?;
-        P::scan_into::<T, Op>(&self.device, state, prefixes, source, output)
+        let carry = self.carry::<T, Op>(prefixes, &source)?;
+        P::scan_into::<T, Op>(&self.device, carry, prefixes, source, output)
     }
 
     /// Replaces each element of the part by its prefix. Otherwise as [`scan`](Shard::scan).
@@ -327,17 +327,16 @@ impl<P: Site> Shard<'_, P> {
         prefixes: Prefixes<T>,
         data: &mut P::Slice<T>,
     ) -> Result<()> {
-        let state = self.state::<T, Op>(prefixes, &P::source(data))?;
-        P::scan_in_place::<T, Op>(&self.device, state, prefixes, data)
+        let carry = self.carry::<T, Op>(prefixes, &P::source(data))?;
+        P::scan_in_place::<T, Op>(&self.device, carry, prefixes, data)
     }
 
-    /// What comes before this part in the order of a scan, and the part's own nodes.
-    #[allow(clippy::type_complexity)]
-    fn state<T: Element, Op: Monoid<T>>(
+    /// What comes before this part in the order of a scan.
+    fn carry<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,
         source: &impl Source<P, Item = T>,
-    ) -> Result<(Carry<T, Op>, Nodes<T, Op>)> {
+    ) -> Result<Carry<T, Op>> {
         let call = with_init(self.call("scan").by::<T, Op>(), prefixes.init);
         let call = call.with(&[prefixes.kind as u8, prefixes.reverse.into()]);
         let nodes = || {
@@ -359,9 +358,8 @@ impl<P: Site> Shard<'_, P> {
             true => self.communicator.ranks() - 1 - rank,
         };
         let reverse = prefixes.reverse;
-        let own = nodes();
-        let gathered = self.gather_nodes::<T, Op>(call, reverse, own.clone(), before)?;
-        Ok((Carry::of(gathered), own?))
+        let gathered = self.gather_nodes::<T, Op>(call, reverse, nodes(), before)?;
+        Ok(Carry::of(gathered))
     }
 
     /// The nodes of the first `count` shards, from the first or from the last one on.

@@ -38,11 +38,11 @@ pub trait Site: Place + Sized + 'static {
         source: impl Source<Self, Item = T>,
     ) -> Result<Nodes<T, Op>>;
 
-    /// Goes on after the carry; the part's own nodes are known.
+    /// Goes on after the carry.
     #[doc(hidden)]
     fn scan<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Self, Item = T>,
     ) -> Result<Self::Array<T>>;
@@ -50,7 +50,7 @@ pub trait Site: Place + Sized + 'static {
     #[doc(hidden)]
     fn scan_into<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Self, Item = T>,
         output: &mut Self::Slice<T>,
@@ -59,7 +59,7 @@ pub trait Site: Place + Sized + 'static {
     #[doc(hidden)]
     fn scan_in_place<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         data: &mut Self::Slice<T>,
     ) -> Result<()>;
@@ -158,31 +158,31 @@ impl Site for Host {
 
     fn scan<T: Element, Op: Monoid<T>>(
         _: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Item = T>,
     ) -> Result<Vec<T>> {
-        Scanner::new(prefixes).after(state.0).scan(source)
+        Scanner::new(prefixes).after(carry).scan(source)
     }
 
     fn scan_into<T: Element, Op: Monoid<T>>(
         _: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Item = T>,
         output: &mut [T],
     ) -> Result<()> {
-        let mut scanner = Scanner::new(prefixes).after(state.0);
+        let mut scanner = Scanner::new(prefixes).after(carry);
         scanner.scan_into(source, output)
     }
 
     fn scan_in_place<T: Element, Op: Monoid<T>>(
         _: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         data: &mut [T],
     ) -> Result<()> {
-        Scanner::new(prefixes).after(state.0).scan_in_place(data)
+        Scanner::new(prefixes).after(carry).scan_in_place(data)
     }
 
     fn slice<T: Element>(array: &Vec<T>) -> &[T] {
@@ -293,33 +293,33 @@ impl Site for Device {
 
     fn scan<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Device, Item = T>,
     ) -> Result<Buffer<T>> {
-        let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known(source, known_sums(&state.1))
+        let mut scanner = device.scanner(prefixes).after(carry);
+        scanner.scan(source)
     }
 
     fn scan_into<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         source: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known_into(source, output, known_sums(&state.1))
+        let mut scanner = device.scanner(prefixes).after(carry);
+        scanner.scan_into(source, output)
     }
 
     fn scan_in_place<T: Element, Op: Monoid<T>>(
         device: &Device,
-        state: (Carry<T, Op>, Nodes<T, Op>),
+        carry: Carry<T, Op>,
         prefixes: Prefixes<T>,
         data: &mut Buffer<T>,
     ) -> Result<()> {
-        let mut scanner = device.scanner(prefixes).after(state.0);
-        scanner.scan_known_in_place(data, Some(known_sums(&state.1)))
+        let mut scanner = device.scanner(prefixes).after(carry);
+        scanner.scan_in_place(data)
     }
 
     fn slice<T: Element>(array: &Buffer<T>) -> &Buffer<T> {
@@ -408,12 +408,6 @@ impl Site for Device {
         let call = Call::<Device>::on(device);
         bin_nodes_on_cpu(call.bind(&items)?, call.bind(&weights)?, bins, before)
     }
-}
-
-/// The sums of a part's aligned blocks. Where a GPU scans, they are elements.
-fn known_sums<T: Element, Op>(nodes: &Nodes<T, Op>) -> Vec<T> {
-    let sums = nodes.stretches.iter().flat_map(Counter::sums);
-    sums.map(|&sum| T::narrow(sum)).collect()
 }
 
 /// The nodes of items in host memory.

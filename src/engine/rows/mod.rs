@@ -1,7 +1,8 @@
-//! *Rows*: everything in one launch, in the registers of blocks. [`chunks`] cuts reductions up, and
-//! [`tiles`] what has a result for each item.
+//! *Rows*: everything in one launch, in the registers of blocks. [`chunks`] cuts reductions up,
+//! [`tiles`] what has a result for each item, and [`piece`] a piece of a stream.
 
 pub(crate) mod chunks;
+pub(crate) mod piece;
 mod policy;
 pub(crate) mod tiles;
 

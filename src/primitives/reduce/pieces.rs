@@ -85,20 +85,6 @@ impl Gpu {
     ) -> std::result::Result<(), E> {
         self.pieces::<T, Op>()?.push_read(len, &read, counter)
     }
-
-    /// The sums of blocks of the elements at an address.
-    ///
-    /// # Safety
-    ///
-    /// As for [`push`](Gpu::push).
-    pub(crate) unsafe fn sums_of<T: Element, Op: Monoid<T>>(
-        &self,
-        address: u64,
-        blocks: &[Block],
-    ) -> Result<Vec<T>> {
-        // SAFETY: the caller's.
-        unsafe { self.pieces::<T, Op>()?.sums_of(address, blocks) }
-    }
 }
 
 /// Brings elements from a position on.
@@ -184,11 +170,11 @@ impl<T: Element> Pieces<'_, T> {
         Ok(())
     }
 
-    /// See [`Gpu::sums_of`].
+    /// The sums of blocks of the elements at an address.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// As for [`Gpu::push`].
     unsafe fn sums_of(&self, address: u64, blocks: &[Block]) -> Result<Vec<T>> {
         let mut sums = self.gpu.allocate::<T>(blocks.len())?;
         // SAFETY: the caller's.

@@ -100,6 +100,21 @@ pub(super) fn only<K: Clone>(
     list.candidates
 }
 
+/// The rows engine, for pieces of streams.
+#[cfg(feature = "cuda")]
+pub(super) fn for_pieces<K: Clone>(
+    kernel: &dyn Fn(Engine) -> K,
+    layouts: Layouts,
+    capability: u32,
+    cost: u32,
+) -> Candidates<K> {
+    let mut list = Builder::new(kernel, layouts);
+    let mut rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
+    rows.push(RowPolicy::for_scan(layouts, capability, true));
+    list.add_rows_around(rows, |_| ());
+    list.candidates
+}
+
 struct Builder<'a, K> {
     kernel: &'a dyn Fn(Engine) -> K,
     layouts: Layouts,

@@ -38,6 +38,34 @@ arguments! {
     }
 }
 
+arguments! {
+    /// What the scan of a piece of a stream takes.
+    pub struct PieceArguments<S, A> {
+        /// The piece.
+        pub source: S => "Source",
+        /// The results.
+        pub out: u64 => "Element*",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// Where blocks exchange sums.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// What comes before the stream, or else is shown where nothing does.
+        pub init: A => "Operand<T>::Type",
+        /// Where the piece starts in the stream.
+        pub position: u64 => "u64",
+        /// The sums of the aligned blocks before it, by the logarithms of their lengths.
+        pub before: u64 => "const Operand<T>::Type*",
+        /// Where those before its end go.
+        pub after: u64 => "Operand<T>::Type*",
+        /// Whether `init` comes before the stream.
+        pub seeded: u32 => "u32",
+        /// Whether an item takes part in its own result.
+        pub inclusive: u32 => "u32",
+        /// Whether blocks take tiles in the order in which they start.
+        pub by_ticket: u32 => "u32",
+    }
+}
+
 /// The arguments of a scan in one launch of a form `F`.
 pub(crate) type ArgumentsOf<T, F> =
     ScanArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
@@ -61,6 +89,37 @@ pub(super) fn function_of(engine: Engine) -> &'static str {
         Engine::Wave(_) => WAVE,
         Engine::Shares(_) => SHARES,
     }
+}
+
+/// The name of the function that scans a piece.
+pub(super) const PIECE: &str = "scan_piece";
+
+/// The kernels that scan a piece of a stream with `Op`, in one launch from any position on.
+#[derive(Debug)]
+pub struct Piece<T, Op, F = Slice<T>, const REVERSE: bool = false>(Named<(T, Op, F)>);
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Piece<T, Op, F, REVERSE> {
+    /// The kernel whose blocks hold such rows.
+    pub fn kernel(policy: RowPolicy) -> Kernel {
+        let binding = Binding::of(&bind_piece::<T, Op, F>);
+        Kernel::bound("scan/piece.cu.jinja", &[PIECE], binding)
+            .engine(Engine::Rows(policy))
+            .parameter("reverse", REVERSE.into())
+            .operator::<Op>()
+    }
+
+    /// What is wrong with a policy for it, if anything.
+    pub fn fault(policy: RowPolicy) -> Option<&'static str> {
+        policy.fault(&[RowPolicy::run_of_scan(F::LEAVES, size_of::<T>())])
+    }
+}
+
+fn bind_piece<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
+    let arguments = PieceArguments::<F::Arguments, T::Accumulator>::cuda();
+    joined(minijinja::context! { arguments => arguments }, read)
 }
 
 /// Whether the first tile of the wave engine may start before an unaligned slice: a whole number of

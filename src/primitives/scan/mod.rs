@@ -1,6 +1,8 @@
 //! Scan: all prefixes of an array.
 
 pub(crate) mod candidates;
+#[cfg(feature = "cuda")]
+mod carry;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;

@@ -1,98 +1,176 @@
-//! Streams on a GPU, piece by piece: a piece is made up of aligned blocks of the whole stream. The
-//! counter knows the prefix of each block, with which the kernels for whole arrays scan it.
+//! Streams on a GPU, piece by piece: a launch for each, wherever it starts and ends.
 
 use super::Prefixes;
-use super::cuda::Scan;
+use super::candidates::for_pieces;
+use super::carry::DeviceCarry;
+use super::kernel::{PIECE, Piece, PieceArguments};
 use crate::cpu::PrefixKind;
-use crate::cpu::counter::Counter;
-use crate::cpu::mode::in_rust_mode;
+use crate::cuda::checks::check_call;
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
-use crate::cuda::{DeviceRange, Gpu};
-use crate::primitives::reduce::pieces::{append, blocks_of, chunks_of};
+use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::{Gpu, context_capability};
+use crate::engine::candidates::{Candidates, Cut, Extent};
+use crate::engine::{Engine, Layouts, PiecePlan};
+use crate::operator::cost;
+use crate::primitives::reduce::pieces::chunks_of;
+use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
+use cudarc::driver::CudaContext;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The scans of pieces of a form with `Op`. The type tells them from others where they are kept.
+struct Pieces<T, Op, F, const REVERSE: bool> {
+    kernels: Kernels,
+    operator: Named<(T, Op, F)>,
+}
+
+struct Kernels {
+    candidates: Candidates<Lazy>,
+    multiprocessors: u32,
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T, Op, F, REVERSE> {
+    fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
+        let kernel = |engine| match engine {
+            Engine::Rows(policy) => Lazy::new(Piece::<T, Op, F, REVERSE>::kernel(policy)),
+            _ => unreachable!("pieces are scanned by rows"),
+        };
+        let layouts = match REVERSE {
+            false => Layouts::of::<F>(),
+            true => Layouts::of::<F>().in_reverse(),
+        };
+        let capability = context_capability(context)?;
+        Ok(Pieces {
+            kernels: Kernels {
+                candidates: for_pieces(&kernel, layouts, capability, cost::<T, Op>()),
+                multiprocessors: context_multiprocessors(context)?,
+            },
+            operator: PhantomData,
+        })
+    }
+}
 
 impl Gpu {
-    /// Writes the prefixes of `len` elements at an address to another one, or the same one, and
-    /// appends their sums. These are those of the piece's aligned blocks, if the caller knows them;
-    /// otherwise the elements are read once more.
+    /// Writes the prefixes of a piece of `len` items to an address, and appends the piece to the
+    /// carry. Without `source` the piece lies at that address. Nothing waits.
     ///
     /// # Safety
     ///
-    /// As for [`push`](Gpu::push). What is written is borrowed for writing, and is the elements
-    /// themselves or apart from them.
-    pub(crate) unsafe fn scan_piece<T: Element, Op: Monoid<T>>(
+    /// The arguments are those of a source on this GPU with `len` items. At the address is room for
+    /// as many results, which nothing else uses before the work on the stream is done. What is read
+    /// is freed on this GPU's stream.
+    pub(super) unsafe fn scan_piece<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
-        (from, to): (u64, u64),
-        len: usize,
+        source: Option<F::Arguments>,
+        (to, len): (u64, usize),
         prefixes: Prefixes<T>,
-        sums: Option<Vec<T>>,
-        counter: &mut Counter<T::Accumulator>,
+        carry: &mut DeviceCarry<T>,
     ) -> Result<()> {
-        let blocks = blocks_of(counter.end(), len);
-        let sums = match sums {
-            Some(sums) => sums,
-            // SAFETY: the caller's.
-            None => unsafe { self.sums_of::<T, Op>(from, &blocks) }?,
-        };
-        assert_eq!(sums.len(), blocks.len());
+        let in_place = || F::of_address(to).expect("only slices are scanned in place");
+        let piece = (source.unwrap_or_else(in_place), to, len);
         // Looked up: which kernels there are is worked out once, not for each piece.
-        let scan = self.kernels(Scan::<T, Op>::load_lazily)?;
-        let kernels = &scan.kernels;
-        let prefix = |counter: &Counter<T::Accumulator>| {
-            in_rust_mode(|| {
-                let init = prefixes.init.map(T::widen);
-                counter.prefix(init, Op::combine).map(T::narrow)
-            })
-        };
-        for (block, sum) in blocks.iter().zip(sums) {
-            let range = &block.1;
-            let seeded = Prefixes {
-                init: prefix(counter),
-                ..prefixes
-            };
-            append(std::slice::from_ref(block), &[sum], counter, Op::combine);
-            let mut part = DeviceRange::new(self, to, range.clone());
-            let at = from + (range.start * size_of::<T>()) as u64;
-            let input = (from != to).then(|| {
-                let arguments = Slice::<T>::of_address(at).expect("it is a slice");
-                (arguments, range.len())
-            });
-            self.with_workspace(
-                kernels.bytes_for(range.len(), false),
-                |stream, workspace| {
-                    // SAFETY: the caller's; the stream keeps calls and frees in order.
-                    unsafe { kernels.run(stream, seeded, input, &mut part, workspace) }
-                },
-            )?;
-            // The last prefix ends where the block does: there its sum may join that of another.
-            if prefixes.kind == PrefixKind::Inclusive
-                && let Some(last) = prefix(counter)
-            {
-                let mut part = DeviceRange::new(self, to, range.end - 1..range.end);
-                // SAFETY: the caller's.
-                unsafe { part.fill(last) }?;
+        let (forwards, backwards);
+        let kernels = match prefixes.reverse {
+            false => {
+                forwards = self.kernels(Pieces::<T, Op, F, false>::load_lazily)?;
+                &forwards.kernels
             }
+            true => {
+                backwards = self.kernels(Pieces::<T, Op, F, true>::load_lazily)?;
+                &backwards.kernels
+            }
+        };
+        // SAFETY: the caller's.
+        unsafe { self.run_piece::<T, F>(kernels, Op::identity, piece, prefixes, carry) }
+    }
+
+    /// The same, compiled once for all operators: `source`, where the results go, and how many.
+    ///
+    /// # Safety
+    ///
+    /// As for [`scan_piece`](Gpu::scan_piece). The kernels are those of `F`.
+    unsafe fn run_piece<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &Kernels,
+        identity: fn() -> T,
+        (source, to, len): (F::Arguments, u64, usize),
+        prefixes: Prefixes<T>,
+        carry: &mut DeviceCarry<T>,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
         }
+        let inclusive = prefixes.kind == PrefixKind::Inclusive;
+        let extent = Extent {
+            len,
+            inclusive,
+            aligned: true,
+            multiprocessors: kernels.multiprocessors,
+        };
+        let chosen = kernels.candidates.choose(extent);
+        let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
+            unreachable!("pieces are scanned by rows");
+        };
+        let multiprocessors = kernels.multiprocessors;
+        let plan = PiecePlan::new(policy, cut.warps, carry.position(), len, multiprocessors);
+        let loaded = chosen.kernel.get(self.context())?;
+        let grid = Grid::new(blocks(plan.blocks(), len as u64)?, 32 * plan.warps, 0);
+        let bytes = plan.workspace_bytes(Layouts::of::<F>());
+        let [before, after] = carry.addresses();
+        self.with_workspace(bytes, |stream, workspace| {
+            let arguments = PieceArguments {
+                source,
+                out: to,
+                length: len as u64,
+                workspace: check_call(self.context(), stream, &[], workspace, bytes)?,
+                init: prefixes.init.unwrap_or_else(identity).widen(),
+                position: carry.position(),
+                before,
+                after,
+                seeded: u32::from(prefixes.init.is_some()),
+                inclusive: u32::from(inclusive),
+                by_ticket: u32::from(plan.by_ticket),
+            };
+            let function = Function::<PieceArguments<F::Arguments, T::Accumulator>>::new(PIECE);
+            // SAFETY: the caller's; the carry is this GPU's, and the workspace as large as the plan
+            // asks. The stream keeps calls and frees in order.
+            unsafe { launch(loaded, stream, &function, grid, arguments) }
+        })?;
+        carry.advance(len);
         Ok(())
     }
 
     /// Writes the prefixes of a piece in host memory to `output`, which is as long. At one time the
     /// GPU gets a chunk, scans the one before, and gives back the one before that.
-    pub(crate) fn scan_slice<T: Element, Op: Monoid<T>>(
+    pub(super) fn scan_slice<T: Element, Op: Monoid<T>>(
         &self,
         piece: &[T],
         output: &mut [T],
         prefixes: Prefixes<T>,
-        counter: &mut Counter<T::Accumulator>,
+        carry: &mut DeviceCarry<T>,
     ) -> Result<()> {
         let (from_pinned, to_pinned) = (self.is_pinned(piece)?, self.is_pinned(output)?);
-        let chunks = chunks_of::<T>(counter.end(), piece.len());
+        let chunks = chunks_of::<T>(carry.position(), piece.len());
+        let mut scan = |place: (u64, usize)| {
+            // SAFETY: the memory is this GPU's, freed on its stream, and used here only.
+            unsafe { self.scan_piece::<T, Op, Slice<T>>(None, place, prefixes, carry) }
+        };
+        // The last items come first.
+        let chunks: Vec<_> = match prefixes.reverse {
+            false => chunks,
+            true => {
+                let len = piece.len();
+                let reversed = |chunk: Range<usize>| len - chunk.end..len - chunk.start;
+                chunks.into_iter().map(reversed).collect()
+            }
+        };
         if chunks.len() < 2 {
             let array = self.upload(piece)?;
-            let (at, len) = (array.address(), piece.len());
-            // SAFETY: the memory is this GPU's, freed on its stream, and used here only.
-            unsafe { self.scan_piece::<T, Op>((at, at), len, prefixes, None, counter) }?;
+            scan((array.address(), piece.len()))?;
             output.copy_from_slice(&self.download(&array, 0..piece.len())?);
             return Ok(());
         }
@@ -121,10 +199,9 @@ impl Gpu {
                 }
             }
             if let Some((number, chunk)) = of_turn(turn, 1) {
-                let (at, len) = (lanes.address(number), chunk.len());
+                let place = (lanes.address(number), chunk.len());
                 lanes.start(number)?;
-                // SAFETY: the lane's memory is this GPU's, freed on its stream, and used here only.
-                unsafe { self.scan_piece::<T, Op>((at, at), len, prefixes, None, counter) }?;
+                scan(place)?;
                 lanes.finish(number)?;
                 if to_pinned {
                     // SAFETY: it is pinned, and nothing else uses it. Dropping the lanes waits.

@@ -1,15 +1,16 @@
 //! A scan of a stream.
 
 use super::Prefixes;
+#[cfg(feature = "cuda")]
+use super::carry::DeviceCarry;
 use super::cpu::{self, Output};
 use crate::cpu::memory::reserve;
 #[cfg(feature = "cuda")]
 use crate::cuda::Gpu;
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
-use crate::primitives::collect::collected;
 #[cfg(feature = "cuda")]
-use crate::primitives::reduce::pieces::sums_are_elements;
+use crate::source::Slice;
 use crate::source::{Form, Host, Items, Source};
 use crate::{Buffer, Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
@@ -42,6 +43,9 @@ use std::marker::PhantomData;
 pub struct Scanner<T: Element, Op, P = Host> {
     prefixes: Prefixes<T>,
     carry: Carry<T, Op>,
+    /// The carry, once a GPU has it. The other one is not kept up to date then.
+    #[cfg(feature = "cuda")]
+    on_gpu: Option<DeviceCarry<T>>,
     device: Device,
     place: PhantomData<fn() -> P>,
 }
@@ -83,6 +87,11 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op> {
         self.run(&Items::of_slice(&[]), Output::InPlace(piece));
         Ok(())
     }
+
+    /// What it has seen so far.
+    pub fn carry(&self) -> &Carry<T, Op> {
+        &self.carry
+    }
 }
 
 /// # Errors
@@ -92,7 +101,7 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op> {
 impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
     /// The prefixes of the next piece, which lies on the device, in a new buffer.
     pub fn scan(&mut self, piece: impl Source<Device, Item = T>) -> Result<Buffer<T>> {
-        scan_device(self, piece, None)
+        scan_device(self, piece)
     }
 
     /// Writes the prefixes of the next piece to `output`, of the same length.
@@ -101,87 +110,63 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
         piece: impl Source<Device, Item = T>,
         output: &mut Buffer<T>,
     ) -> Result<()> {
-        scan_device_into(self, piece, output, None)
+        scan_device_into(self, piece, output)
     }
 
     /// Replaces each element of the next piece by its prefix.
-    ///
-    /// If a kernel fails, some of the elements may have been replaced.
     pub fn scan_in_place(&mut self, piece: &mut Buffer<T>) -> Result<()> {
-        self.scan_known_in_place(piece, None)
-    }
-
-    /// The prefixes of a piece, as [`scan`](Scanner::scan) gives them. Its aligned blocks have
-    /// these sums; a GPU need not find them.
-    pub(crate) fn scan_known(
-        &mut self,
-        piece: impl Source<Device, Item = T>,
-        sums: Vec<T>,
-    ) -> Result<Buffer<T>> {
-        scan_device(self, piece, Some(sums))
-    }
-
-    /// [`scan_into`](Scanner::scan_into) of a piece whose blocks have these sums.
-    pub(crate) fn scan_known_into(
-        &mut self,
-        piece: impl Source<Device, Item = T>,
-        output: &mut Buffer<T>,
-        sums: Vec<T>,
-    ) -> Result<()> {
-        scan_device_into(self, piece, output, Some(sums))
-    }
-
-    /// [`scan_in_place`](Scanner::scan_in_place) of a piece whose blocks have these sums, if they
-    /// are known.
-    pub(crate) fn scan_known_in_place(
-        &mut self,
-        piece: &mut Buffer<T>,
-        sums: Option<Vec<T>>,
-    ) -> Result<()> {
         self.device.check_owns(piece)?;
         match &self.device.backend {
-            Backend::Cpu => {
-                drop(sums);
-                self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut()));
-            }
+            Backend::Cpu => self.run(&Items::of_slice(&[]), Output::InPlace(piece.as_host_mut())),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if on_the_gpu::<T>(self.prefixes) => {
+            Backend::Cuda(gpu) => {
                 let gpu = gpu.clone();
-                let (address, len) = (piece.address_mut(), piece.len());
+                let place = (piece.address_mut(), piece.len());
                 // SAFETY: the buffer is this GPU's, and borrowed for writing.
-                unsafe { self.scan_at(&gpu, (address, address), len, sums)? };
-            }
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => {
-                let before = self.carry.clone();
-                let mut data = piece.to_vec()?;
-                self.run(&Items::of_slice(&[]), Output::InPlace(&mut data));
-                let uploaded = self.device.upload_vec(data);
-                let replaced = uploaded.and_then(|prefixes| piece.replace(prefixes));
-                replaced.inspect_err(|_| self.carry = before)?;
+                unsafe { self.scan_on_gpu::<Slice<T>>(&gpu, None, place) }?;
             }
         }
         Ok(())
+    }
+
+    /// What it has seen so far. A GPU's carry is copied to the host, which waits for the pieces
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Driver`], also if the kernel of a piece before failed.
+    pub fn carry(&self) -> Result<Carry<T, Op>> {
+        #[cfg(feature = "cuda")]
+        if let (Backend::Cuda(gpu), Some(carry)) = (&self.device.backend, &self.on_gpu) {
+            return Ok(Carry::of(carry.counter(gpu)?));
+        }
+        Ok(self.carry.clone())
     }
 
     /// # Safety
     ///
     /// As for [`Gpu::scan_piece`].
     #[cfg(feature = "cuda")]
-    unsafe fn scan_at(
+    unsafe fn scan_on_gpu<F: Form<Item = T>>(
         &mut self,
         gpu: &Gpu,
-        from_and_to: (u64, u64),
-        len: usize,
-        sums: Option<Vec<T>>,
+        source: Option<F::Arguments>,
+        place: (u64, usize),
     ) -> Result<()> {
-        let mut counter = self.carry.counter.clone();
+        let prefixes = self.prefixes;
+        let carry = self.carry_on(gpu)?;
         // SAFETY: the caller's.
-        unsafe {
-            gpu.scan_piece::<T, Op>(from_and_to, len, self.prefixes, sums, &mut counter)?;
-        }
-        self.carry.counter = counter;
-        Ok(())
+        unsafe { gpu.scan_piece::<T, Op, F>(source, place, prefixes, carry) }
+    }
+
+    /// The carry in the GPU's memory.
+    #[cfg(feature = "cuda")]
+    fn carry_on(&mut self, gpu: &Gpu) -> Result<&mut DeviceCarry<T>> {
+        let carry = match self.on_gpu.take() {
+            Some(carry) => carry,
+            None => DeviceCarry::new(gpu, &self.carry.counter)?,
+        };
+        Ok(self.on_gpu.insert(carry))
     }
 
     /// Writes the prefixes of the next piece, which lies in host memory, to `output`, of the same
@@ -206,12 +191,14 @@ impl<T: Element, Op: Monoid<T>> Scanner<T, Op, Device> {
         Error::check_length(piece.len(), output.len())?;
         match &self.device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if on_the_gpu::<T>(self.prefixes) => {
-                let mut counter = self.carry.counter.clone();
-                gpu.scan_slice::<T, Op>(piece, output, self.prefixes, &mut counter)?;
-                self.carry.counter = counter;
+            Backend::Cuda(gpu) => {
+                let (gpu, prefixes) = (gpu.clone(), self.prefixes);
+                // If it fails, what was scanned of the piece counts for nothing.
+                let mut carry = self.carry_on(&gpu)?.fork(&gpu)?;
+                gpu.scan_slice::<T, Op>(piece, output, prefixes, &mut carry)?;
+                self.on_gpu = Some(carry);
             }
-            _ => {
+            Backend::Cpu => {
                 // SAFETY: the scan writes elements only.
                 let output = unsafe { Output::over(output) };
                 self.run(&Items::of_slice(piece), output);
@@ -227,6 +214,8 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
         Scanner {
             prefixes,
             carry: Carry::new(),
+            #[cfg(feature = "cuda")]
+            on_gpu: None,
             device,
             place: PhantomData,
         }
@@ -235,12 +224,12 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     /// The same, but what it has seen is what `carry` says.
     #[must_use]
     pub fn after(self, carry: Carry<T, Op>) -> Scanner<T, Op, P> {
-        Scanner { carry, ..self }
-    }
-
-    /// What it has seen so far.
-    pub fn carry(&self) -> &Carry<T, Op> {
-        &self.carry
+        Scanner {
+            carry,
+            #[cfg(feature = "cuda")]
+            on_gpu: None,
+            ..self
+        }
     }
 
     /// A panic of the operator leaves the carry as it was.
@@ -273,12 +262,6 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
     }
 }
 
-/// Whether a GPU scans pieces itself.
-#[cfg(feature = "cuda")]
-fn on_the_gpu<T: Element>(prefixes: Prefixes<T>) -> bool {
-    sums_are_elements::<T>() && !prefixes.reverse
-}
-
 fn scan_host<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
     scanner: &mut Scanner<T, Op>,
     piece: S,
@@ -301,68 +284,46 @@ fn scan_host_into<T: Element, Op: Monoid<T>, S: Source<Item = T>>(
 fn scan_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     scanner: &mut Scanner<T, Op, Device>,
     piece: S,
-    sums: Option<Vec<T>>,
 ) -> Result<Buffer<T>> {
     let device = scanner.device.clone();
     let call = Call::<Device>::on(&device);
     let piece = call.bind(&piece)?;
-    if device.is_cpu() {
-        return device.upload_vec(scanner.scan_bound(piece)?);
-    }
-    #[cfg(feature = "cuda")]
-    if let Some((gpu, from)) = scanned_from(&device, scanner.prefixes, &piece) {
-        let len = piece.len();
-        let mut output = Buffer::reserve(&device, len)?;
-        // SAFETY: the piece is on this GPU, and there is room for all prefixes, which are written.
-        unsafe {
-            scanner.scan_at(&gpu, (from, output.address_mut()), len, sums)?;
-            output.set_len(len);
+    match &device.backend {
+        Backend::Cpu => device.upload_vec(scanner.scan_bound(piece)?),
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            let len = piece.len();
+            let mut output = Buffer::reserve(&device, len)?;
+            let (source, place) = (piece.arguments(), (output.address_mut(), len));
+            // SAFETY: the piece is on this GPU, and there is room for all prefixes, which are
+            // written.
+            unsafe {
+                scanner.scan_on_gpu::<S::Form>(gpu, Some(source), place)?;
+                output.set_len(len);
+            }
+            Ok(output)
         }
-        return Ok(output);
     }
-    let mut output = collected(piece)?;
-    scanner.scan_known_in_place(&mut output, sums)?;
-    Ok(output)
 }
 
 fn scan_device_into<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     scanner: &mut Scanner<T, Op, Device>,
     piece: S,
     output: &mut Buffer<T>,
-    sums: Option<Vec<T>>,
 ) -> Result<()> {
     let device = scanner.device.clone();
     device.check_owns(output)?;
     let call = Call::<Device>::on(&device);
-    if device.is_cpu() {
-        return scanner.scan_bound_into(call.bind(&piece)?, output.as_host_mut());
-    }
-    Error::check_length(piece.items()?, output.len())?;
-    #[cfg(feature = "cuda")]
-    {
-        let bound = call.bind(&piece)?;
-        if let Some((gpu, from)) = scanned_from(&device, scanner.prefixes, &bound) {
-            let to = output.address_mut();
-            // SAFETY: both are on this GPU, and the output is borrowed for writing.
-            return unsafe { scanner.scan_at(&gpu, (from, to), bound.len(), sums) };
-        }
-    }
-    device.collect_into(piece, output)?;
-    scanner.scan_known_in_place(output, sums)
-}
-
-/// The GPU that scans a piece from where it lies, and where that is. Others are collected first.
-#[cfg(feature = "cuda")]
-fn scanned_from<F: Form<Item: Element>>(
-    device: &Device,
-    prefixes: Prefixes<F::Item>,
-    piece: &Bound<'_, F>,
-) -> Option<(Gpu, u64)> {
+    let piece = call.bind(&piece)?;
     match &device.backend {
-        Backend::Cuda(gpu) if on_the_gpu(prefixes) => {
-            Some((gpu.clone(), F::address(&piece.arguments())?))
+        Backend::Cpu => scanner.scan_bound_into(piece, output.as_host_mut()),
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(gpu) => {
+            Error::check_length(piece.len(), output.len())?;
+            let (source, place) = (piece.arguments(), (output.address_mut(), output.len()));
+            // SAFETY: both are on this GPU, and the output is borrowed for writing.
+            unsafe { scanner.scan_on_gpu::<S::Form>(gpu, Some(source), place) }
         }
-        _ => None,
     }
 }
 
@@ -379,9 +340,8 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     ///
-    /// A GPU reduces and then scans each aligned block of a piece, as [`Device::reducer`] says, and
-    /// the host waits for the sums in between. Halves are scanned by the CPU, from a copy, and so
-    /// is everything [in reverse](Prefixes::reverse).
+    /// A GPU scans a piece in one launch, wherever it starts and ends, and reads it once. What passes
+    /// from one piece to the next stays in the GPU's memory, so calls do not wait for each other.
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -1,0 +1,64 @@
+//! How a piece of a stream is cut into tiles. They lie at multiples of their length in the stream,
+//! wherever the piece starts.
+
+use crate::engine::workspace::{HEADER_BYTES, MOST_AT_ONCE, sums_bytes};
+use crate::engine::{Layouts, RowPolicy};
+
+/// The logarithm of how many sums a warp reads at once: one a lane.
+const LOG_RADIX: u32 = 5;
+
+/// The scan of a piece of a stream: a single launch, of a block a tile. The last tile is the one
+/// that the piece ends in, or that starts where it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PiecePlan {
+    /// The first tile and the last, by their places in the stream.
+    first: u64,
+    last: u64,
+    /// The number of warps of a block, a power of two.
+    pub warps: u32,
+    /// Whether the GPU cannot hold all blocks at once. Then they take tiles in the order in which
+    /// they start.
+    pub by_ticket: bool,
+}
+
+impl PiecePlan {
+    /// The plan for `length` elements from a position of the stream on, by blocks of so many warps,
+    /// on a GPU of this many multiprocessors.
+    pub fn new(
+        policy: RowPolicy,
+        warps: u32,
+        position: u64,
+        length: usize,
+        multiprocessors: u32,
+    ) -> PiecePlan {
+        let tile = policy.elements() * u64::from(warps);
+        let (first, last) = (position / tile, (position + length as u64) / tile);
+        PiecePlan {
+            first,
+            last,
+            warps,
+            by_ticket: last - first >= u64::from(multiprocessors) * u64::from(policy.blocks),
+        }
+    }
+
+    /// The number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.last - self.first + 1
+    }
+
+    /// The size of the workspace in bytes: `StreamSums` in `kernels/grid/stream_sums.cuh` has the
+    /// places of the sums.
+    pub fn workspace_bytes(&self, layouts: Layouts) -> usize {
+        if self.first == self.last {
+            return HEADER_BYTES;
+        }
+        let node = |tile: u64, level: u32| tile >> (level * LOG_RADIX);
+        let levels = (1..).find(|&levels| node(self.first, levels) == node(self.last, levels));
+        let slots = (0..levels.unwrap_or(1)).map(|level| {
+            let first = node(self.first, level + 1) << LOG_RADIX;
+            let radix = 1 << LOG_RADIX;
+            (node(self.last, level) - first) / radix * radix + radix
+        });
+        sums_bytes(layouts, slots.sum(), MOST_AT_ONCE)
+    }
+}

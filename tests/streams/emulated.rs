@@ -1,0 +1,198 @@
+//! Pieces of streams in the emulator: from any position on, by kernels that get the carry and leave
+//! the next one.
+
+use crate::emulator::{Argument, Grid, Script, Toolchain, address, base_seed};
+use crate::support::data::{Sample, assert_same, sample};
+use crate::support::matrix::is_drawn;
+use crate::support::operators::{Bracketing, LogAddExp, OddMaps, Sums};
+use crate::support::workspace::{KEY, used_workspace};
+use half::f16;
+use warpfold::codegen::kernels::{Piece, PieceArguments};
+use warpfold::codegen::{Layouts, PiecePlan, RowPolicy, WorkspaceArguments};
+use warpfold::ops::Add;
+use warpfold::source::{Slice, SliceArguments};
+use warpfold::{Carry, Element, Monoid, Prefixes, Scanner, bytemuck};
+
+/// Blocks that hold little, so that short pieces have many tiles.
+fn policy<T: Element>(batch: u32) -> RowPolicy {
+    RowPolicy {
+        rows: 2,
+        batch,
+        warps: 2,
+        sums: 1,
+        blocks: 1,
+        ..RowPolicy::of_scan::<T>(true)
+    }
+}
+
+/// Where a piece starts, and its length.
+fn pieces(tile: u64) -> Vec<(u64, usize)> {
+    let group = 32 * tile;
+    let lengths = |tiles: u64, more: usize| tiles as usize * tile as usize + more;
+    vec![
+        // In one tile.
+        (0, 1),
+        (0, lengths(1, 0) - 1),
+        (3, 5),
+        (tile - 1, 1),
+        (5 * tile + 7, lengths(0, 20)),
+        (tile / 2, lengths(0, tile as usize / 2 - 1)),
+        // Whole tiles, and edges.
+        (0, lengths(1, 0)),
+        (0, lengths(3, 17)),
+        (1, lengths(3, 0)),
+        (tile - 1, lengths(2, 2)),
+        (7 * tile, lengths(2, 0)),
+        (7 * tile + 33, lengths(2, 1)),
+        (group - 2 * tile - 1, lengths(5, 3)),
+        // More than a group of tiles, across the borders of several levels.
+        (0, lengths(70, 5)),
+        (3 * tile + 1, lengths(66, 0)),
+        (32 * group - 3 * tile + 5, lengths(7, 0)),
+        ((1 << 40) - tile - 3, lengths(3, 0)),
+        ((1 << 40) - 7, 7),
+        ((0b1011 << 37) + 19 * group + 3 * tile + 9, lengths(16, 1)),
+        ((1 << 63) - 2 * group - 1, lengths(40, 0)),
+    ]
+}
+
+/// A carry of made-up sums.
+fn carry<T: Sample, Op: Monoid<T>>(position: u64) -> Carry<T, Op> {
+    let sums = sample::<T>(position.count_ones() as usize, position);
+    let sums = sums.into_iter().map(T::widen).collect();
+    Carry::from_sums(position, sums).expect("a sum for each one")
+}
+
+/// The sums of a carry, by the logarithms of their blocks.
+fn by_size<T: Sample, Op: Monoid<T>>(carry: &Carry<T, Op>) -> Vec<T::Accumulator> {
+    let mut sums = carry.sums().iter();
+    let mut all = vec![bytemuck::Zeroable::zeroed(); 64];
+    for bit in (0..64).rev().filter(|bit| carry.position() >> bit & 1 == 1) {
+        all[bit] = *sums.next().expect("a sum for each one");
+    }
+    all
+}
+
+/// Scans pieces in every form, of their own and in place.
+fn check<T: Sample, Op: Monoid<T>, const REVERSE: bool>(name: &str, batch: u32)
+where
+    T::Accumulator: Sample,
+{
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let name = format!("piece {name}");
+    if !is_drawn(&name, ["piece brackets", "piece floats"].contains(&&*name)) {
+        return;
+    }
+    let policy = policy::<T>(batch);
+    assert_eq!(Piece::<T, Op>::fault(policy), None);
+    let kernel = Piece::<T, Op, Slice<T>, REVERSE>::kernel(policy);
+    let text = kernel.source().expect("a source");
+    let module = toolchain.module(&name, &text, kernel.functions());
+    let tile = policy.elements() * u64::from(policy.warps);
+    let init = sample::<T>(1, 99)[0];
+    for (number, (position, len)) in pieces(tile).into_iter().enumerate() {
+        let input = sample::<T>(len, number as u64);
+        let before = carry::<T, Op>(position);
+        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
+        let (bytes, size) = (
+            plan.workspace_bytes(Layouts::of_slice::<T>()),
+            size_of::<T>(),
+        );
+        let mut script = Script::new();
+        script.seed(base_seed() + number as u64);
+        if !plan.by_ticket {
+            script.start_in_order();
+        }
+        script.file("workspace", &used_workspace(bytes));
+        script.filled("workspace", 0, bytes, "workspace");
+        let mut known = by_size(&before);
+        known.resize(128, bytemuck::Zeroable::zeroed());
+        script.file("carry", bytemuck::cast_slice(&known));
+        script.file("items", bytemuck::cast_slice(&input));
+        script.filled("items", number % 3 * size, len * size, "items");
+        let half = 64 * size_of::<T::Accumulator>();
+        let (mut expected, mut left) = (Vec::new(), Vec::new());
+        for (form, inclusive, seeded) in [(0, false, false), (1, true, false), (2, true, true)] {
+            let in_place = form == 2 || number % 2 == 1;
+            let prefixes = match (inclusive, seeded) {
+                (false, _) => Prefixes::exclusive(),
+                (true, false) => Prefixes::inclusive(),
+                (true, true) => Prefixes::inclusive().from(init),
+            };
+            let prefixes = if REVERSE {
+                prefixes.reverse()
+            } else {
+                prefixes
+            };
+            let [out, sums] = [
+                ["out0", "carry0"],
+                ["out1", "carry1"],
+                ["out2", "carry2"],
+            ][form];
+            script.filled(sums, 0, 2 * half, "carry");
+            if in_place {
+                script.filled(out, number % 2 * size, len * size, "items");
+            } else {
+                script.buffer(out, number % 2 * size, len * size);
+            }
+            let given = PieceArguments {
+                source: SliceArguments {
+                    address: address(if in_place { out } else { "items" }, 0),
+                },
+                out: address(out, 0),
+                length: len as u64,
+                workspace: WorkspaceArguments {
+                    address: address("workspace", 0),
+                    key: KEY.key,
+                },
+                init: if seeded { init } else { Op::identity() }.widen(),
+                position,
+                before: address(sums, 0),
+                after: address(sums, half),
+                seeded: seeded.into(),
+                inclusive: inclusive.into(),
+                by_ticket: plan.by_ticket.into(),
+            };
+            let grid = Grid::new(plan.blocks(), 32 * policy.warps);
+            script.launch("scan_piece", grid, &[Argument::of_struct(&given)]);
+            script.save(out);
+            script.save(sums);
+            let mut scanner = Scanner::<T, Op>::new(prefixes).after(before.clone());
+            expected.push(scanner.scan(&input).expect("prefixes"));
+            left.push(scanner.carry().clone());
+        }
+        let bytes = script.run_to_the_end(&format!("{name}, {len} from {position} on"), &module);
+        let mut rest = &bytes[..];
+        for (expected, left) in expected.iter().zip(&left) {
+            let what = format!("{name}, {len} from {position} on");
+            let (out, more) = rest.split_at(len * size);
+            let (sums, more) = more.split_at(2 * half);
+            rest = more;
+            assert_same(&bytemuck::pod_collect_to_vec::<u8, T>(out), expected, &what);
+            let sums: Vec<T::Accumulator> = bytemuck::pod_collect_to_vec(&sums[half..]);
+            for (bit, (sum, expected)) in sums.iter().zip(by_size(left)).enumerate() {
+                if left.position() >> bit & 1 == 1 {
+                    assert_same(&[*sum], &[expected], &format!("{what}: 2^{bit} left"));
+                }
+            }
+        }
+        assert!(rest.is_empty());
+    }
+}
+
+#[test]
+fn pieces_start_and_end_anywhere() {
+    check::<u64, Bracketing, false>("brackets", 1);
+    check::<f32, Add, false>("floats", 2);
+    check::<u64, Bracketing, true>("brackets in reverse", 2);
+    check::<f16, Add, false>("halves", 1);
+    check::<f32, LogAddExp, false>("functions", 2);
+    check::<[u64; 8], Sums, false>("large", 1);
+}
+
+#[test]
+fn pieces_by_an_operator_that_does_not_commute() {
+    check::<[u32; 2], OddMaps, false>("odd maps", 2);
+}
