@@ -51,6 +51,7 @@ impl Bench {
                 loading: Vec::new(),
                 host_data: Vec::new(),
                 shards: Vec::new(),
+                pieces: Vec::new(),
                 note: None,
                 missing,
                 wrong: Vec::new(),

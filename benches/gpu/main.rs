@@ -23,6 +23,7 @@ mod histogram;
 mod keys;
 mod machine;
 mod measure;
+mod pieces;
 mod record;
 mod report;
 mod roofline;
@@ -48,7 +49,8 @@ usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json F
        cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--rows FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
-'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'shards', 'shards added'.
+'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'pieces', 'shards',
+'shards added'.
   --quick          fewer lengths and batches
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
@@ -158,6 +160,7 @@ fn measure(options: &Options) -> Result<(), String> {
     bench.torch();
     costs::loading(&mut bench);
     costs::host_data(&mut bench);
+    pieces::run(&mut bench);
     shards::run(&mut bench);
     bench.save(&options.json)?;
     println!("\nwritten to {}", options.json.display());

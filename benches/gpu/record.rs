@@ -21,6 +21,9 @@ pub(crate) struct Run {
     /// Two ranks with a GPU each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shards: Vec<Sharded>,
+    /// Pieces of streams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pieces: Vec<Piece>,
     /// What a reader must know of this run, such as cells that were measured at another time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
@@ -234,4 +237,18 @@ pub(crate) struct Sharded {
     /// How many times as fast as the call on one GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) beside_one: Option<f64>,
+}
+
+/// The scan of a piece of a stream.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Piece {
+    /// Element and operator.
+    pub(crate) name: String,
+    /// Where it starts.
+    pub(crate) from: String,
+    pub(crate) length: usize,
+    /// By the host's clock, of calls one after the other.
+    pub(crate) us: Spread,
+    /// How many times as fast as the scan of an array as long.
+    pub(crate) beside_whole: f64,
 }

@@ -126,11 +126,7 @@ where
             } else {
                 prefixes
             };
-            let [out, sums] = [
-                ["out0", "carry0"],
-                ["out1", "carry1"],
-                ["out2", "carry2"],
-            ][form];
+            let [out, sums] = [["out0", "carry0"], ["out1", "carry1"], ["out2", "carry2"]][form];
             script.filled(sums, 0, 2 * half, "carry");
             if in_place {
                 script.filled(out, number % 2 * size, len * size, "items");
