@@ -22,26 +22,13 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
     using typename Base::Operator, typename Base::Item, typename Base::A, typename Base::P,
         typename Base::Tile, typename Base::Rows, typename Base::Chunk;
     static constexpr int WARPS = Policy::MOST_WARPS;
-    using Present = Skipping<Operator, A>;
-    using PP = Prefix<Present, P>;
     using Stored = typename Operand<A>::Type;
+    using Sums = StreamSums<Operator, A>;
 
-    /// A value that may be absent, in shared memory: without the gaps of a struct, which nothing
-    /// writes.
-    template <int COUNT>
-    struct Room {
-        A values[COUNT];
-        u32 present[COUNT];
-
-        __device__ __forceinline__ void set(int i, const P& prefix) {
-            values[i] = prefix.value;
-            present[i] = prefix.present;
-        }
-        __device__ __forceinline__ P get(int i) const { return {values[i], present[i] != 0}; }
-    };
     struct Shared {
-        Room<WARPS> chunks;
-        Room<1> before;
+        /// The carry's blocks that are shorter than a tile.
+        A blocks[WARP];
+        A chunks[WARPS], before;
         u64 tile;
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
@@ -49,22 +36,25 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
     Carry<Operator, A> carry;
     /// Where the sums of the blocks before the end go.
     Stored* left;
+    /// The first tile and the last, by their places in the stream.
+    u64 first, last;
+    /// The logarithm of a tile's length, and the levels of nodes over tiles.
+    int log_tile, levels;
 
     /// A tile, and which of its items are there: from one place to another.
     struct Edge {
         Tile tile;
         int from, to;
+        bool is_last;
 
         /// Without the last item of the tile. Nothing after it in the tile asks for it, and in place
         /// the next tile's block may be writing its result.
         __device__ __forceinline__ Edge without_last(int items) const {
-            return {tile, from, to < items ? to : items - 1};
+            return {tile, from, to < items ? to : items - 1, is_last};
         }
     };
 
-    __device__ __forceinline__ u64 end() const { return carry.position + length; }
-    __device__ __forceinline__ int tile_items() const { return CHUNK * (int)(blockDim.x / WARP); }
-    __device__ __forceinline__ u64 first() const { return carry.position / tile_items(); }
+    __device__ __forceinline__ int tile_items() const { return 1 << log_tile; }
 
     /// Prefetches the tile, before the launch has begun.
     __device__ __forceinline__ void prefetch() const {
@@ -76,15 +66,16 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
 
     __device__ __forceinline__ void run() {
         Tile taken = this->take_tile(shared().tile);
+        u64 start = first + taken.number << log_tile, end = carry.position + length;
         int items = tile_items();
-        u64 place = first() + taken.number, start = place * items;
         Edge edge{{taken.number, start - carry.position, items, true},
                   start < carry.position ? (int)(carry.position - start) : 0,
-                  end() - start < items ? (int)(end() - start) : items};
+                  end - start < items ? (int)(end - start) : items,
+                  taken.number == gridDim.x - 1};
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
         if (edge.to - edge.from == items) scan_whole(edge.tile, state);
-        else scan_edge(edge, state);
+        else scan_edge(*this, edge, state);
     }
 
     // ---- whole tiles ----
@@ -97,26 +88,30 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         LaneTree<Operator, A, WARPS> warps;
         A sum = Base::fold_warps(warps, chunk.sum);
         if (warp_index() == 0) {
-            auto sums = this->sums(state);
-            sums.publish(first() + tile.number, sum);
-            P before = sums.prefix(first() + tile.number, sink.before(), [](int, const P&) {});
-            if (threadIdx.x == 0) shared().before.set(0, before);
+            Sums sums = this->sums(state);
+            sums.publish(first + tile.number, sum);
+            P before = sums.prefix(first + tile.number, sink.before(), [](int, const A&) {});
+            if (threadIdx.x == 0) shared().before = before.value;
         }
         __syncthreads();
-        P before = shared().before.get(0);
+        P before = before_of(tile);
         if (threadIdx.x == 0) begin_tile(tile, before);
         this->emit(rows, chunk, tile, warps, before, sum);
     }
 
     /// The sums of tiles, by the first warp.
-    __device__ __forceinline__ StreamSums<Operator, A> sums(WorkspaceHeader::State& state) const {
+    __device__ __forceinline__ Sums sums(WorkspaceHeader::State& state) const {
         if (gridDim.x > 1) {
             state = shuffle(state, 0);
             workspace.require(state);
         }
-        int log_tile = 31 - __clz(tile_items());
-        return {{workspace.packets(), state.tag}, carry,    first(),
-                end() / tile_items(),             log_tile, sink.init};
+        return {{workspace.packets(), state.tag}, carry,  first, last, log_tile, levels,
+                sink.init};
+    }
+
+    /// What precedes a tile, once the first warp has found it.
+    __device__ __forceinline__ P before_of(const Tile& tile) const {
+        return {shared().before, sink.seeded || first + tile.number > 0};
     }
 
     /// Stores the last inclusive result of the tile before.
@@ -126,138 +121,186 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
 
     // ---- edges ----
 
-    /// The values of a lane in a row of the tile.
-    __device__ __forceinline__ void load_run(const Edge& edge, int row, P (&values)[RUN]) const {
-        int first = warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
-#pragma unroll
-        for (int i = 0; i < RUN; i++) {
-            int place = first + i;
-            values[i] = {sink.init, false};
-            if (place < edge.from) values[i] = carry.at(place, edge.from, 0, sink.init);
-            else if (place < edge.to)
-                values[i] = {Fold<Item>::widen(source.at(edge.tile.start + place)), true};
-        }
+    /// Where the run of a lane in a row of the tile begins.
+    static __device__ __forceinline__ int run_at(int row) {
+        return warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
     }
 
     /// Rows that a warp folds side by side.
     struct Batch {
-        P nodes[BATCH][RUN];
-        LaneTrees<Present, P, WARP, BATCH> lanes;
+        A nodes[BATCH][RUN];
+        LaneTreesFrom<Operator, A, WARP, BATCH> lanes;
 
-        /// Leaves the sum of each row.
-        __device__ __forceinline__ void up_sweep(P (&sums)[BATCH]) {
+        /// Loads rows from `first` on.
+        __device__ __forceinline__ void load(const PieceEngine& engine, const Edge& edge,
+                                             int first) {
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                run_up_sweep<Present, true>(nodes[k], RUN);
-                sums[k] = nodes[k][RUN - 1];
+#pragma unroll
+                for (int i = 0; i < RUN; i++) {
+                    int place = run_at(first + k) + i;
+                    nodes[k][i] = engine.sink.init;
+                    if (edge.from <= place && place < edge.to)
+                        nodes[k][i] = Fold<Item>::widen(engine.source.at(edge.tile.start + place));
+                }
             }
-            lanes.up_sweep(sums);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                if (run_at(first + k) - (int)(threadIdx.x % WARP) * RUN >= edge.from) continue;
+#pragma unroll
+                for (int i = 0; i < RUN; i++) {
+                    int place = run_at(first + k) + i;
+                    // A block of the carry stands at its first place.
+                    int bit = place < edge.from ? 31 - __clz(place ^ edge.from) : 0;
+                    bool is_first = place < edge.from && (place & (2 << bit) - 1) == 0;
+                    nodes[k][i] = choose(is_first, shared().blocks[bit], nodes[k][i]);
+                }
+            }
+        }
+
+        /// Leaves the sum of each row, from row `first` on.
+        __device__ __forceinline__ void up_sweep(A (&sums)[BATCH], const Edge& edge, int first) {
+            int origins[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                int origin = edge.from - run_at(first + k);
+#pragma unroll
+                for (int half = 1; half < RUN; half *= 2) {
+#pragma unroll
+                    for (int i = 2 * half - 1; i < RUN; i += 2 * half) {
+                        A both = Operator::combine(nodes[k][i - half], nodes[k][i]);
+                        nodes[k][i] = choose(i < origin, nodes[k][i - half], both);
+                    }
+                }
+                sums[k] = nodes[k][RUN - 1];
+                int before = edge.from - (warp_index() * CHUNK + (first + k) * ROW);
+                origins[k] = before > 0 ? before / RUN : 0;
+            }
+            lanes.up_sweep(sums, origins);
         }
     };
 
-    __device__ __forceinline__ void load_batch(const Edge& edge, int first, Batch& batch) const {
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) load_run(edge, first + k, batch.nodes[k]);
+    /// A function of its own, so that whole tiles have their registers for themselves.
+    static __device__ __noinline__ void scan_edge(PieceEngine engine, Edge edge,
+                                                  WorkspaceHeader::State state) {
+        engine.scan_edge(edge, state);
     }
 
-    __device__ __forceinline__ void scan_edge(const Edge& edge, WorkspaceHeader::State state) {
-        int lane = threadIdx.x % WARP, warp = warp_index(), count = (int)(blockDim.x / WARP);
-        bool is_last = edge.tile.number == gridDim.x - 1;
-        int end = edge.to;
-        P of_row{sink.init, false};  // lane l has the sum of row l
+    __device__ __forceinline__ void scan_edge(const Edge& edge,
+                                              WorkspaceHeader::State state) const {
+        int lane = threadIdx.x % WARP, warp = warp_index();
+        int end = edge.to, most = tile_items();
+        if (edge.from > 0) {
+            if (warp == 0) {
+                A block = sink.init;
+                if ((edge.from >> lane & 1) != 0) block = carry.block(lane);
+                shared().blocks[lane] = block;
+            }
+            __syncthreads();
+        }
+        A of_row = sink.init;  // lane l has the sum of row l
+        bool leaves = edge.is_last && warp == end / CHUNK;
+        Batch batch;
+        if (edge.to > 0) {
 #pragma unroll 1
-        for (int first = 0; first < ROWS; first += BATCH) {
-            Batch batch;
-            P sums[BATCH];
-            load_batch(edge, first, batch);
-            batch.up_sweep(sums);
+            for (int first = 0; first < ROWS; first += BATCH) {
+                A sums[BATCH];
+                batch.load(*this, edge, first);
+                batch.up_sweep(sums, edge, first);
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                if (lane == first + k) of_row = sums[k];
-                if (is_last && warp == end / CHUNK && first + k == end / ROW % ROWS)
-                    leave_row(batch, k, end);
+                for (int k = 0; k < BATCH; k++) {
+                    if (lane == first + k) of_row = sums[k];
+                    if (leaves && first + k == end / ROW % ROWS) leave_row(batch, k, end);
+                }
             }
         }
-        LaneTree<Present, P, ROWS> rows;
-        P of_chunk = rows.up_sweep(shuffle(of_row, lane % ROWS));
-        if (is_last && warp == end / CHUNK)
-            leave_siblings(rows, LOG2<ROW>, end / ROW % ROWS);
-        if (lane == 0) shared().chunks.set(warp, of_chunk);
+        LaneTreeFrom<Operator, A, ROWS> rows;
+        int before_chunk = edge.from - warp * CHUNK;
+        A of_chunk =
+            rows.up_sweep(shuffle(of_row, lane % ROWS), before_chunk > 0 ? before_chunk / ROW : 0);
+        if (leaves) leave_siblings(rows, LOG2<ROW>, end / ROW % ROWS);
+        if (lane == 0) shared().chunks[warp] = of_chunk;
         __syncthreads();
-        P chunk_of_lane{sink.init, false};
-        if (lane % WARPS < count) chunk_of_lane = shared().chunks.get(lane % WARPS);
-        LaneTree<Present, P, WARPS> warps;
-        P sum = warps.up_sweep(chunk_of_lane);
+        // Lanes without a chunk take the first one's; nothing reads what they compute.
+        int chunk = lane % WARPS < most / CHUNK ? lane % WARPS : 0;
+        LaneTreeFrom<Operator, A, WARPS> warps;
+        A sum = warps.up_sweep(shared().chunks[chunk], edge.from / CHUNK);
+        // In a block of fewer warps, the lane that comes after them has their sum.
+#pragma unroll
+        for (int level = 0; level < LOG2<WARPS>; level++)
+            if (most == CHUNK << level) sum = shuffle(warps.siblings[level][0], 1 << level);
         if (warp == 0) {
-            auto sums = this->sums(state);
-            u64 place = first() + edge.tile.number;
-            if (!is_last) sums.publish(place, sum.value);
+            Sums sums = this->sums(state);
+            u64 place = first + edge.tile.number;
+            if (!edge.is_last) sums.publish(place, sum);
             else leave_siblings(warps, LOG2<CHUNK>, end / CHUNK);
-            P before = sums.prefix(place, sink.before(), [&](int level, const P& block) {
-                if (is_last) leave(level, block);
+            P before = sums.prefix(place, sink.before(), [&](int level, const A& block) {
+                if (edge.is_last) leave(level, block);
             });
-            if (is_last) {
-                int above = sums.log_tile + sums.levels() * sums.LOG_RADIX;
-                for (int level = above + lane; level < 64; level += WARP)
+            if (edge.is_last) {
+                for (int level = log_tile + levels * Sums::LOG_RADIX + lane; level < 64;
+                     level += WARP)
                     if ((carry.position >> level & 1) != 0) leave(level, carry.block(level));
             }
             if (lane == 0) {
-                shared().before.set(0, before);
+                shared().before = before.value;
                 if (gridDim.x > 1) this->end_launch(edge.tile, state.tag);
             }
         }
         __syncthreads();
-        P before = shared().before.get(0);
+        P before = before_of(edge.tile);
         if (threadIdx.x == 0) begin_tile(edge.tile, before);
-        P of_chunks = warps.down_sweep(PP{before, true}).value;
+        int results = sink.results(end, end == most);
+        if (edge.from >= results) return;
+        P of_chunks = warps.down_sweep(before);
         // What follows the last chunk of a whole tile is the next tile's affair.
-        P own = shuffle(of_chunks, warp), next = shuffle(of_chunks, (warp + 1) % WARPS);
-        P of_rows = rows.down_sweep(PP{own, true}).value;
+        A next = shuffle(of_chunks.value, (warp + 1) % WARPS);
+        P of_rows = rows.down_sweep(P{shuffle(of_chunks.value, warp), before.present || warp > 0});
 #pragma unroll 1
         for (int first = 0; first < ROWS; first += BATCH) {
-            Batch batch;
-            P sums[BATCH];
-            load_batch(edge.without_last(tile_items()), first, batch);
-            batch.up_sweep(sums);
-            PP prefixes[BATCH];
+            if constexpr (!Base::KEEPS) {
+                A sums[BATCH];
+                Edge read = edge.without_last(most);
+                batch.load(*this, read, first);
+                batch.up_sweep(sums, read, first);
+            }
+            P prefixes[BATCH];
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) prefixes[k] = {shuffle(of_rows, first + k), true};
+            for (int k = 0; k < BATCH; k++)
+                prefixes[k] = {shuffle(of_rows.value, first + k),
+                               before.present || warp > 0 || first + k > 0};
             batch.lanes.down_sweep(prefixes);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 int row = first + k;
-                P of_next = shuffle(of_rows, (row + 1) % ROWS);
-                run_down_sweep<Present, true>(batch.nodes[k], RUN, prefixes[k].value, true);
-                P after = shuffle(prefixes[k].value, (lane + 1) % WARP);
-                if (lane == WARP - 1) after = row + 1 < ROWS ? of_next : next;
-                store_run(edge, row, batch.nodes[k], after);
+                A of_next = shuffle(of_rows.value, (row + 1) % ROWS);
+                const P& prefix = prefixes[k];
+                run_down_sweep<Operator, true>(batch.nodes[k], RUN, prefix.value, prefix.present);
+                batch.nodes[k][0] = choose(prefix.present, batch.nodes[k][0], sink.init);
+                A after = shuffle(prefix.value, (lane + 1) % WARP);
+                after = choose(lane == WARP - 1, row + 1 < ROWS ? of_next : next, after);
+                store_run(edge, row, batch.nodes[k], after, results);
             }
         }
     }
 
     /// Stores the results of a lane's run in a row, given the prefixes of its items and of what
     /// follows it.
-    __device__ __forceinline__ void store_run(const Edge& edge, int row, const P (&prefixes)[RUN],
-                                              const P& after) const {
-        int first = warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
-        int results = sink.results(edge.to, edge.to == tile_items());
+    __device__ __forceinline__ void store_run(const Edge& edge, int row, const A (&prefixes)[RUN],
+                                              const A& after, int results) const {
 #pragma unroll
         for (int i = 0; i < RUN; i++) {
-            int place = first + i;
+            int place = run_at(row) + i;
             if (place < edge.from || place >= results) continue;
-            const P& exclusive = prefixes[i];
-            const P& following = i + 1 < RUN ? prefixes[(i + 1) % RUN] : after;
-            sink.store(edge.tile.start + place,
-                       sink.inclusive        ? following.value
-                       : exclusive.present ? exclusive.value
-                                           : sink.init);
+            A following = i + 1 < RUN ? prefixes[(i + 1) % RUN] : after;
+            sink.store(edge.tile.start + place, choose(sink.inclusive, following, prefixes[i]));
         }
     }
 
     // ---- what the piece leaves ----
 
-    __device__ __forceinline__ void leave(int level, const P& block) const {
-        left[level] = Operand<A>::of(block.value);
+    __device__ __forceinline__ void leave(int level, const A& block) const {
+        left[level] = Operand<A>::of(block);
     }
 
     /// Leaves the blocks within the row that the piece ends in, by the lane that it ends in.

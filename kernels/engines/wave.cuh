@@ -32,6 +32,9 @@
 //   6. With LEADS, tiles start at multiples of 16 bytes even so: the first one starts before the
 //      slice. In place of what is not there the operator's identity is put, so it must be exact.
 //      Only results are moved, and only if their slice starts elsewhere in its words.
+//   7. With CARRIES, it scans whole waves of a stream, from a multiple of a wave on. The carry's
+//      blocks are the first digits of the historians' counters. The one that sees the last tile,
+//      which is empty, leaves its own.
 //
 // The barriers of a stage, each of which a phase of the stage's turn ends:
 //
@@ -45,6 +48,7 @@
 #pragma once
 #include "block/blelloch.cuh"
 #include "engines/sink.cuh"
+#include "grid/carry.cuh"
 #include "grid/look_back.cuh"
 #include "source/source_stage.cuh"
 #include "warp/row_store.cuh"
@@ -83,6 +87,37 @@ struct Lead<Item, false> {
     static constexpr int items = 0;
 };
 
+/// What comes before waves of a stream, and where what comes before their end goes.
+template <class Operator, class A, bool CARRIES>
+struct Carried {
+    Carry<Operator, A> carry;
+    typename Operand<A>::Type* left;
+
+    __device__ __forceinline__ bool follows() const { return carry.position > 0; }
+    /// The waves before; the carry's blocks of 2^log_wave items and more become the counter's
+    /// digits, and what precedes them.
+    __device__ __forceinline__ u32 begin(LaneCounter<Operator, A>& counter,
+                                         Prefix<Operator, A>& start, int log_wave) const {
+        int lane = threadIdx.x % WARP;
+        counter.count = (u32)(carry.position >> log_wave);
+        if ((counter.count >> lane & 1) != 0) counter.digit = carry.block(log_wave + lane);
+        start = carry.above(log_wave + WARP, start);
+        return counter.count;
+    }
+    __device__ __forceinline__ void leave(const LaneCounter<Operator, A>& counter,
+                                          int log_wave) const {
+        int lane = threadIdx.x % WARP, level = log_wave + lane;
+        if ((counter.count >> lane & 1) != 0) left[level] = Operand<A>::of(counter.digit);
+        level += WARP;
+        if (level < 64 && (carry.position >> level & 1) != 0)
+            left[level] = Operand<A>::of(carry.block(level));
+    }
+};
+template <class Operator, class A>
+struct Carried<Operator, A, false> {
+    static __device__ __forceinline__ bool follows() { return false; }
+};
+
 template <AnySink Sink, class Source, class Policy>
 struct WaveEngine {
     using Operator = typename Sink::Operator;
@@ -95,7 +130,8 @@ struct WaveEngine {
     static constexpr int BATCH = Policy::BATCH < ROWS ? Policy::BATCH : ROWS;
     static constexpr int WAVE = Policy::WAVE, PER_LANE = WAVE / WARP;
     static constexpr int ROW = WARP * RUN, CHUNK = ROWS * ROW, TILE = WARPS * CHUNK;
-    static constexpr bool ANYWHERE = Policy::ANYWHERE, LEADS = Policy::LEADS;
+    static constexpr bool ANYWHERE = Policy::ANYWHERE, LEADS = Policy::LEADS,
+                          CARRIES = Policy::CARRIES;
     static constexpr int THREADS = (WARPS + REDUCERS + 4) * WARP;
     using Stage = SourceStage<Source, RUN, TILE, ANYWHERE && !LEADS>;
     /// Whether results of several words a run are stored by way of the rows that they were made of.
@@ -147,6 +183,7 @@ struct WaveEngine {
     u64 length;
     Workspace workspace;
     Lead<Item, LEADS> lead{};
+    Carried<Operator, A, CARRIES> carried{};
 
     /// Has the first tile start at a multiple of 16 bytes, at the slice or before it.
     __device__ __forceinline__ void lead_in(const Item& neutral) {
@@ -156,7 +193,11 @@ struct WaveEngine {
         length += lead.items;
     }
 
-    __device__ __forceinline__ u64 tiles() const { return sink.tiles(length, TILE); }
+    __device__ __forceinline__ u64 tiles() const {
+        return CARRIES ? length / TILE + 1 : sink.tiles(length, TILE);
+    }
+    /// Whether anything precedes the first tile.
+    __device__ __forceinline__ bool follows() const { return sink.seeded || carried.follows(); }
     __device__ __forceinline__ int valid(u64 tile) const {
         u64 rest = length - tile * TILE;
         return rest < TILE ? (int)rest : TILE;
@@ -298,22 +339,28 @@ struct WaveEngine {
 
     __device__ __forceinline__ void remember(Turn turn, TileSums<A, PER_LANE> sums) {
         int lane = threadIdx.x % WARP;
-        P start = sink.before(), prefix = start;
+        constexpr int LOG_WAVE = LOG2<WAVE * TILE>;
+        P start = sink.before();
         LaneCounter<Operator, A> counter{start.value, 0};
+        u32 before = 0;
+        if constexpr (CARRIES) before = carried.begin(counter, start, LOG_WAVE);
+        P prefix = counter.prefix(start);
         for (u64 tile; (tile = turn.tile()) < tiles(); turn.next()) {
             Notes& notes = turn.notes();
-            while (counter.count < tile / WAVE) {
+            while (counter.count - before < tile / WAVE) {
                 u64 members[PER_LANE];
                 A values[PER_LANE];
 #pragma unroll
                 for (int k = 0; k < PER_LANE; k++)
-                    members[k] = (u64)counter.count * WAVE + lane * PER_LANE + k;
+                    members[k] = (u64)(counter.count - before) * WAVE + lane * PER_LANE + k;
                 sums.template wait<true>(members, values);
                 counter.push(LaneTree<Operator, A, WARP>().up_sweep(tree_fold<Operator>(values)));
                 prefix = counter.prefix(start);
             }
             if (lane == 0) notes.wave_prefix = prefix.value;
             mbarrier_arrive(notes.waved);
+            if constexpr (CARRIES)
+                if (tile + 1 == tiles()) carried.leave(counter, LOG_WAVE);
         }
     }
 
@@ -344,7 +391,7 @@ struct WaveEngine {
             mbarrier_wait_by_warp(notes.waved, turn.phase);
             // The lane to which the tile belongs knows all it needs.
             if (lane == place / PER_LANE) {
-                P prefix{notes.wave_prefix, sink.seeded || tile >= WAVE};
+                P prefix{notes.wave_prefix, follows() || tile >= WAVE};
                 if (place > 0) {
                     prefix = tree.down_sweep(prefix);
                     SumTree<Operator, A, PER_LANE>::append_members(prefix, values,
@@ -417,7 +464,7 @@ struct WaveEngine {
             warps.up_sweep(notes.warp_sums[lane % WARPS]);
         }
         mbarrier_wait_by_warp(notes.prefixed, turn.phase);
-        bool present = sink.seeded || tile > 0;
+        bool present = follows() || tile > 0;
         A prefix = notes.prefix;
         if (tile > 0 && warp == 0 && lane == 0) sink.begin_tile(tile * TILE, prefix);
         if (elements == 0) return;

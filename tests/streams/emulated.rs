@@ -8,7 +8,9 @@ use crate::support::operators::{Bracketing, LogAddExp, OddMaps, Sums};
 use crate::support::workspace::{KEY, used_workspace};
 use half::f16;
 use warpfold::codegen::kernels::{Piece, PieceArguments};
-use warpfold::codegen::{Layouts, PiecePlan, RowPolicy, WorkspaceArguments};
+use warpfold::codegen::{
+    Kernel, Layouts, PiecePlan, RowPolicy, WavePlan, WavePolicy, WorkspaceArguments,
+};
 use warpfold::ops::Add;
 use warpfold::source::{Slice, SliceArguments};
 use warpfold::{Carry, Element, Monoid, Prefixes, Scanner, bytemuck};
@@ -73,9 +75,89 @@ fn by_size<T: Sample, Op: Monoid<T>>(carry: &Carry<T, Op>) -> Vec<T::Accumulator
     all
 }
 
-/// Scans pieces in every form, of their own and in place.
+/// How a kernel is launched for a piece.
+struct Launch {
+    grid: Grid,
+    workspace: usize,
+    /// For the rows engine.
+    plan: Option<PiecePlan>,
+    /// Whether slices may start anywhere.
+    anywhere: bool,
+}
+
+/// The rows engine on pieces that start and end anywhere.
 fn check<T: Sample, Op: Monoid<T>, const REVERSE: bool>(name: &str, batch: u32)
 where
+    T::Accumulator: Sample,
+{
+    let policy = policy::<T>(batch);
+    assert_eq!(Piece::<T, Op>::fault(policy), None);
+    let kernel = Piece::<T, Op, Slice<T>, REVERSE>::kernel(policy);
+    let tile = policy.elements() * u64::from(policy.warps);
+    let launch = |position, len| {
+        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
+        Launch {
+            grid: Grid::new(plan.blocks(), 32 * policy.warps),
+            workspace: plan.workspace_bytes(Layouts::of_slice::<T>()),
+            plan: Some(plan),
+            anywhere: true,
+        }
+    };
+    scan::<T, Op, REVERSE>(name, &kernel, &pieces(tile), &launch);
+}
+
+/// The wave engine on whole waves.
+fn check_waves<T: Sample, Op: Monoid<T>>(name: &str, wave: u32, anywhere: bool)
+where
+    T::Accumulator: Sample,
+{
+    let usual = WavePolicy::of::<T>().expect("a wave engine");
+    let policy = WavePolicy {
+        warps: 2,
+        rows: 1,
+        stages: 3,
+        loads: 2,
+        wave,
+        batch: 1,
+        reducers: 1,
+        anywhere,
+        ..usual
+    };
+    let kernel = Piece::<T, Op>::of_waves(policy);
+    let layouts = Layouts::of_slice::<T>();
+    let launch = |_, len| {
+        let plan = WavePlan::new(policy, len);
+        Launch {
+            grid: Grid {
+                shared: policy.shared_bytes(layouts) as usize,
+                ..Grid::new(plan.tiles(true).min(3), plan.threads())
+            },
+            workspace: plan.workspace_bytes(layouts),
+            plan: None,
+            anywhere,
+        }
+    };
+    let wave = policy.tile() * u64::from(policy.wave);
+    let pieces = [
+        (0, 1),
+        (0, 3),
+        (1, 1),
+        (5, 3),
+        ((1 << 20) - 1, 2),
+        ((5 << 33) + 6, 1),
+        ((1 << 36) + 7, 2),
+    ];
+    let pieces = pieces.map(|(from, count)| (from * wave, (count * wave) as usize));
+    scan::<T, Op, false>(name, &kernel, &pieces, &launch);
+}
+
+/// Scans pieces in every form, of their own and in place.
+fn scan<T: Sample, Op: Monoid<T>, const REVERSE: bool>(
+    name: &str,
+    kernel: &Kernel,
+    pieces: &[(u64, usize)],
+    launch: &dyn Fn(u64, usize) -> Launch,
+) where
     T::Accumulator: Sample,
 {
     let Some(toolchain) = Toolchain::get() else {
@@ -85,24 +167,22 @@ where
     if !is_drawn(&name, ["piece brackets", "piece floats"].contains(&&*name)) {
         return;
     }
-    let policy = policy::<T>(batch);
-    assert_eq!(Piece::<T, Op>::fault(policy), None);
-    let kernel = Piece::<T, Op, Slice<T>, REVERSE>::kernel(policy);
     let text = kernel.source().expect("a source");
     let module = toolchain.module(&name, &text, kernel.functions());
-    let tile = policy.elements() * u64::from(policy.warps);
     let init = sample::<T>(1, 99)[0];
-    for (number, (position, len)) in pieces(tile).into_iter().enumerate() {
+    for (number, &(position, len)) in pieces.iter().enumerate() {
         let input = sample::<T>(len, number as u64);
         let before = carry::<T, Op>(position);
-        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
-        let (bytes, size) = (
-            plan.workspace_bytes(Layouts::of_slice::<T>()),
-            size_of::<T>(),
-        );
+        let Launch {
+            grid,
+            workspace: bytes,
+            plan,
+            anywhere,
+        } = launch(position, len);
+        let size = size_of::<T>();
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
-        if !plan.by_ticket {
+        if plan.is_some_and(|plan| !plan.by_ticket) {
             script.start_in_order();
         }
         script.file("workspace", &used_workspace(bytes));
@@ -111,7 +191,8 @@ where
         known.resize(128, bytemuck::Zeroable::zeroed());
         script.file("carry", bytemuck::cast_slice(&known));
         script.file("items", bytemuck::cast_slice(&input));
-        script.filled("items", number % 3 * size, len * size, "items");
+        let shift = if anywhere { size } else { 0 };
+        script.filled("items", number % 3 * shift, len * size, "items");
         let half = 64 * size_of::<T::Accumulator>();
         let (mut expected, mut left) = (Vec::new(), Vec::new());
         for (form, inclusive, seeded) in [(0, false, false), (1, true, false), (2, true, true)] {
@@ -129,9 +210,9 @@ where
             let [out, sums] = [["out0", "carry0"], ["out1", "carry1"], ["out2", "carry2"]][form];
             script.filled(sums, 0, 2 * half, "carry");
             if in_place {
-                script.filled(out, number % 2 * size, len * size, "items");
+                script.filled(out, number % 2 * shift, len * size, "items");
             } else {
-                script.buffer(out, number % 2 * size, len * size);
+                script.buffer(out, number % 2 * shift, len * size);
             }
             let given = PieceArguments {
                 source: SliceArguments {
@@ -147,11 +228,14 @@ where
                 position,
                 before: address(sums, 0),
                 after: address(sums, half),
+                first: plan.map_or(0, |plan| plan.first),
+                last: plan.map_or(0, |plan| plan.last),
+                log_tile: plan.map_or(0, |plan| plan.log_tile),
+                levels: plan.map_or(0, |plan| plan.levels()),
                 seeded: seeded.into(),
                 inclusive: inclusive.into(),
-                by_ticket: plan.by_ticket.into(),
+                by_ticket: plan.is_some_and(|plan| plan.by_ticket).into(),
             };
-            let grid = Grid::new(plan.blocks(), 32 * policy.warps);
             script.launch("scan_piece", grid, &[Argument::of_struct(&given)]);
             script.save(out);
             script.save(sums);
@@ -186,6 +270,12 @@ fn pieces_start_and_end_anywhere() {
     check::<f16, Add, false>("halves", 1);
     check::<f32, LogAddExp, false>("functions", 2);
     check::<[u64; 8], Sums, false>("large", 1);
+}
+
+#[test]
+fn waves_of_a_stream() {
+    check_waves::<u64, Bracketing>("waves of brackets", 32, false);
+    check_waves::<f32, Add>("waves of floats", 64, true);
 }
 
 #[test]

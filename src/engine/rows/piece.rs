@@ -11,9 +11,12 @@ const LOG_RADIX: u32 = 5;
 /// that the piece ends in, or that starts where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PiecePlan {
-    /// The first tile and the last, by their places in the stream.
-    first: u64,
-    last: u64,
+    /// The first tile, by its place in the stream.
+    pub first: u64,
+    /// The last tile.
+    pub last: u64,
+    /// The logarithm of a tile's length.
+    pub log_tile: u32,
     /// The number of warps of a block, a power of two.
     pub warps: u32,
     /// Whether the GPU cannot hold all blocks at once. Then they take tiles in the order in which
@@ -31,11 +34,12 @@ impl PiecePlan {
         length: usize,
         multiprocessors: u32,
     ) -> PiecePlan {
-        let tile = policy.elements() * u64::from(warps);
-        let (first, last) = (position / tile, (position + length as u64) / tile);
+        let log_tile = (policy.elements() * u64::from(warps)).ilog2();
+        let (first, last) = (position >> log_tile, (position + length as u64) >> log_tile);
         PiecePlan {
             first,
             last,
+            log_tile,
             warps,
             by_ticket: last - first >= u64::from(multiprocessors) * u64::from(policy.blocks),
         }
@@ -52,13 +56,22 @@ impl PiecePlan {
         if self.first == self.last {
             return HEADER_BYTES;
         }
-        let node = |tile: u64, level: u32| tile >> (level * LOG_RADIX);
-        let levels = (1..).find(|&levels| node(self.first, levels) == node(self.last, levels));
-        let slots = (0..levels.unwrap_or(1)).map(|level| {
+        let slots = (0..self.levels()).map(|level| {
             let first = node(self.first, level + 1) << LOG_RADIX;
             let radix = 1 << LOG_RADIX;
             (node(self.last, level) - first) / radix * radix + radix
         });
         sums_bytes(layouts, slots.sum(), MOST_AT_ONCE)
     }
+
+    /// The levels of nodes over tiles: above them, one node holds all tiles.
+    pub fn levels(&self) -> u32 {
+        let is_one = |&levels: &u32| node(self.first, levels) == node(self.last, levels);
+        (1..12).find(is_one).unwrap_or(12)
+    }
+}
+
+/// The node of a level that a tile lies in.
+fn node(tile: u64, level: u32) -> u64 {
+    tile >> (level * LOG_RADIX)
 }

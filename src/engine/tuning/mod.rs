@@ -11,7 +11,7 @@
 //! rows as far as the benchmark confirms them, and change nothing by hand, so that the diff shows
 //! what a new search found.
 
-pub(super) mod plans;
+pub(crate) mod plans;
 pub(super) mod rows;
 pub(super) mod wave;
 

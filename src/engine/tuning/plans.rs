@@ -24,6 +24,10 @@ pub(in crate::engine) mod groups {
     pub(in crate::engine) const SUMS_A_BATCH: u64 = 48;
 }
 
+/// A piece of a stream that holds so many whole waves leaves them to the wave engine. What comes
+/// before and after them are launches of their own.
+pub(crate) const PIECE_WAVES: u64 = 24;
+
 /// Chunks that are taken in turn have this many bytes or more, but for the last ones. Not measured
 /// alone.
 pub(in crate::engine) const CHUNK_BYTES: u64 = 256 << 10;

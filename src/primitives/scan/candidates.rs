@@ -109,8 +109,7 @@ pub(super) fn for_pieces<K: Clone>(
     cost: u32,
 ) -> Candidates<K> {
     let mut list = Builder::new(kernel, layouts);
-    let mut rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
-    rows.push(RowPolicy::for_scan(layouts, capability, true));
+    let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
     list.add_rows_around(rows, |_| ());
     list.candidates
 }

@@ -1,7 +1,7 @@
 //! The kernels of scans, and what they take.
 
 use crate::definitions::Definitions;
-use crate::engine::{Engine, Layouts, Primitive, RowPolicy, Shape};
+use crate::engine::{Engine, Layouts, Primitive, RowPolicy, Shape, WavePolicy};
 use crate::render::Named;
 use crate::render::{
     Arguments, Binding, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels,
@@ -57,6 +57,14 @@ arguments! {
         pub before: u64 => "const Operand<T>::Type*",
         /// Where those before its end go.
         pub after: u64 => "Operand<T>::Type*",
+        /// The first tile and the last, by their places in the stream.
+        pub first: u64 => "u64",
+        /// See `first`.
+        pub last: u64 => "u64",
+        /// The logarithm of a tile's length.
+        pub log_tile: u32 => "u32",
+        /// The levels of nodes over tiles.
+        pub levels: u32 => "u32",
         /// Whether `init` comes before the stream.
         pub seeded: u32 => "u32",
         /// Whether an item takes part in its own result.
@@ -105,6 +113,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Piece<T,
         Kernel::bound("scan/piece.cu.jinja", &[PIECE], binding)
             .engine(Engine::Rows(policy))
             .parameter("reverse", REVERSE.into())
+            .operator::<Op>()
+    }
+
+    /// The kernel that scans whole waves: from a multiple of a wave to another.
+    pub fn of_waves(policy: WavePolicy) -> Kernel {
+        let binding = Binding::of(&bind_piece::<T, Op, F>);
+        Kernel::bound("scan/piece_wave.cu.jinja", &[PIECE], binding)
+            .engine(Engine::Wave(policy))
             .operator::<Op>()
     }
 

@@ -11,7 +11,8 @@ use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::{Gpu, context_capability};
 use crate::engine::candidates::{Candidates, Cut, Extent};
-use crate::engine::{Engine, Layouts, PiecePlan};
+use crate::engine::tuning::plans::PIECE_WAVES;
+use crate::engine::{Engine, Layouts, PiecePlan, WavePlan, WavePolicy};
 use crate::operator::cost;
 use crate::primitives::reduce::pieces::chunks_of;
 use crate::render::{Function, Named};
@@ -30,7 +31,17 @@ struct Pieces<T, Op, F, const REVERSE: bool> {
 
 struct Kernels {
     candidates: Candidates<Lazy>,
+    /// The wave engine, for slices that start at multiples of 16 bytes, and for all others.
+    waves: Option<[(WavePolicy, Lazy); 2]>,
     multiprocessors: u32,
+}
+
+/// What a launch scans, and where its results go.
+#[derive(Clone, Copy)]
+struct Part<A> {
+    source: A,
+    to: u64,
+    len: usize,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T, Op, F, REVERSE> {
@@ -43,10 +54,17 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T
             false => Layouts::of::<F>(),
             true => Layouts::of::<F>().in_reverse(),
         };
-        let capability = context_capability(context)?;
+        let (capability, cost) = (context_capability(context)?, cost::<T, Op>());
+        let wave = WavePolicy::for_operator(layouts, capability, Op::COMMUTATIVE, cost)
+            // Only a slice is scanned in parts.
+            .filter(|_| !REVERSE && F::of_address(0).is_some())
+            .filter(|&policy| Engine::Wave(policy).runs_on(capability))
+            .and_then(|policy| Some([policy, policy.anywhere_of(layouts)?]));
+        let of_waves = |policy| (policy, Lazy::new(Piece::<T, Op, F>::of_waves(policy)));
         Ok(Pieces {
             kernels: Kernels {
-                candidates: for_pieces(&kernel, layouts, capability, cost::<T, Op>()),
+                candidates: for_pieces(&kernel, layouts, capability, cost),
+                waves: wave.map(|policies| policies.map(of_waves)),
                 multiprocessors: context_multiprocessors(context)?,
             },
             operator: PhantomData,
@@ -71,7 +89,8 @@ impl Gpu {
         carry: &mut DeviceCarry<T>,
     ) -> Result<()> {
         let in_place = || F::of_address(to).expect("only slices are scanned in place");
-        let piece = (source.unwrap_or_else(in_place), to, len);
+        let source = source.unwrap_or_else(in_place);
+        let piece = Part { source, to, len };
         // Looked up: which kernels there are is worked out once, not for each piece.
         let (forwards, backwards);
         let kernels = match prefixes.reverse {
@@ -88,7 +107,7 @@ impl Gpu {
         unsafe { self.run_piece::<T, F>(kernels, Op::identity, piece, prefixes, carry) }
     }
 
-    /// The same, compiled once for all operators: `source`, where the results go, and how many.
+    /// The same, compiled once for all operators.
     ///
     /// # Safety
     ///
@@ -97,29 +116,103 @@ impl Gpu {
         &self,
         kernels: &Kernels,
         identity: fn() -> T,
-        (source, to, len): (F::Arguments, u64, usize),
+        piece: Part<F::Arguments>,
         prefixes: Prefixes<T>,
         carry: &mut DeviceCarry<T>,
     ) -> Result<()> {
+        let start = carry.position();
+        let waves = kernels.waves.as_ref().and_then(|[(policy, _), _]| {
+            let address = F::address(&piece.source)?;
+            let wave = policy.tile() * u64::from(policy.wave);
+            let (from, to) = (
+                start.next_multiple_of(wave),
+                (start + piece.len as u64) / wave,
+            );
+            let count = to
+                .checked_sub(from / wave)
+                .filter(|&count| count >= PIECE_WAVES)?;
+            // Kernels count waves in 32 bits.
+            let fits = from / wave % (1 << 32) + count < 1 << 32;
+            fits.then_some((address, (from - start) as usize, (count * wave) as usize))
+        });
+        let run = |part, waves, carry: &mut DeviceCarry<T>| {
+            // SAFETY: the caller's.
+            unsafe { self.run_part::<T, F>(kernels, identity, part, prefixes, waves, carry) }
+        };
+        let Some((address, before, len)) = waves else {
+            return run(piece, false, carry);
+        };
+        let part = |from: usize, len: usize| {
+            let bytes = (from * size_of::<T>()) as u64;
+            Part {
+                source: F::of_address(address + bytes).expect("it is a slice"),
+                to: piece.to + bytes,
+                len,
+            }
+        };
+        let after = before + len;
+        // If a launch fails, the carry is as it was.
+        let mut next = carry.fork(self)?;
+        run(part(0, before), false, &mut next)?;
+        run(part(before, len), true, &mut next)?;
+        run(part(after, piece.len - after), false, &mut next)?;
+        *carry = next;
+        Ok(())
+    }
+
+    /// One launch. `waves` says that the part consists of whole ones.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_piece`](Gpu::run_piece).
+    unsafe fn run_part<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &Kernels,
+        identity: fn() -> T,
+        part: Part<F::Arguments>,
+        prefixes: Prefixes<T>,
+        waves: bool,
+        carry: &mut DeviceCarry<T>,
+    ) -> Result<()> {
+        let Part { source, to, len } = part;
         if len == 0 {
             return Ok(());
         }
-        let inclusive = prefixes.kind == PrefixKind::Inclusive;
-        let extent = Extent {
-            len,
-            inclusive,
-            aligned: true,
-            multiprocessors: kernels.multiprocessors,
+        let layouts = Layouts::of::<F>();
+        let (lazy, grid, bytes, rows) = match kernels.waves.as_ref().filter(|_| waves) {
+            Some([plain, anywhere]) => {
+                let aligned = to.is_multiple_of(WavePolicy::ALIGN)
+                    && F::is_aligned(&source, WavePolicy::ALIGN);
+                let (policy, lazy) = if aligned { plain } else { anywhere };
+                let plan = WavePlan::new(*policy, len);
+                let blocks = plan.tiles(true).min(kernels.multiprocessors.into());
+                let grid = Grid::new(blocks as u32, plan.threads(), WavePolicy::SHARED_BYTES);
+                (lazy, grid, plan.workspace_bytes(layouts), None)
+            }
+            None => {
+                let extent = Extent {
+                    len,
+                    inclusive: true,
+                    aligned: true,
+                    multiprocessors: kernels.multiprocessors,
+                };
+                let chosen = kernels.candidates.choose(extent);
+                let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
+                    unreachable!("pieces are scanned by rows");
+                };
+                let position = carry.position();
+                let plan =
+                    PiecePlan::new(policy, cut.warps, position, len, kernels.multiprocessors);
+                let grid = Grid::new(blocks(plan.blocks(), len as u64)?, 32 * plan.warps, 0);
+                (
+                    chosen.kernel,
+                    grid,
+                    plan.workspace_bytes(layouts),
+                    Some(plan),
+                )
+            }
         };
-        let chosen = kernels.candidates.choose(extent);
-        let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
-            unreachable!("pieces are scanned by rows");
-        };
-        let multiprocessors = kernels.multiprocessors;
-        let plan = PiecePlan::new(policy, cut.warps, carry.position(), len, multiprocessors);
-        let loaded = chosen.kernel.get(self.context())?;
-        let grid = Grid::new(blocks(plan.blocks(), len as u64)?, 32 * plan.warps, 0);
-        let bytes = plan.workspace_bytes(Layouts::of::<F>());
+        let loaded = lazy.get(self.context())?;
         let [before, after] = carry.addresses();
         self.with_workspace(bytes, |stream, workspace| {
             let arguments = PieceArguments {
@@ -131,9 +224,13 @@ impl Gpu {
                 position: carry.position(),
                 before,
                 after,
+                first: rows.map_or(0, |plan| plan.first),
+                last: rows.map_or(0, |plan| plan.last),
+                log_tile: rows.map_or(0, |plan| plan.log_tile),
+                levels: rows.map_or(0, |plan| plan.levels()),
                 seeded: u32::from(prefixes.init.is_some()),
-                inclusive: u32::from(inclusive),
-                by_ticket: u32::from(plan.by_ticket),
+                inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
+                by_ticket: u32::from(rows.is_some_and(|plan| plan.by_ticket)),
             };
             let function = Function::<PieceArguments<F::Arguments, T::Accumulator>>::new(PIECE);
             // SAFETY: the caller's; the carry is this GPU's, and the workspace as large as the plan
