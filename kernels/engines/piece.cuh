@@ -3,7 +3,7 @@
 // Its tiles lie at multiples of their length in the stream (grid/stream_sums.cuh says why). Those
 // between the first and the last are whole, and are scanned as those of an array (rows.cuh). The
 // first one may start before the piece, and the last one ends after it: it may hold no item at all.
-// These two are edges. They take plain loops over values that may be absent: blocks of the carry
+// These two are edges. They take plain loops: blocks of the carry
 // stand where the items before the piece would, and nothing stands behind its end.
 //
 // The block of the last tile leaves the sums of the aligned blocks before the piece's end, for the
@@ -46,12 +46,6 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         Tile tile;
         int from, to;
         bool is_last;
-
-        /// Without the last item of the tile. Nothing after it in the tile asks for it, and in place
-        /// the next tile's block may be writing its result.
-        __device__ __forceinline__ Edge without_last(int items) const {
-            return {tile, from, to < items ? to : items - 1, is_last};
-        }
     };
 
     __device__ __forceinline__ int tile_items() const { return 1 << log_tile; }
@@ -126,59 +120,61 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         return warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
     }
 
-    /// Rows that a warp folds side by side.
-    struct Batch {
-        A nodes[BATCH][RUN];
-        LaneTreesFrom<Operator, A, WARP, BATCH> lanes;
-
-        /// Loads rows from `first` on.
-        __device__ __forceinline__ void load(const PieceEngine& engine, const Edge& edge,
-                                             int first) {
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-#pragma unroll
-                for (int i = 0; i < RUN; i++) {
-                    int place = run_at(first + k) + i;
-                    nodes[k][i] = engine.sink.init;
-                    if (edge.from <= place && place < edge.to)
-                        nodes[k][i] = Fold<Item>::widen(engine.source.at(edge.tile.start + place));
-                }
-            }
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                if (run_at(first + k) - (int)(threadIdx.x % WARP) * RUN >= edge.from) continue;
-#pragma unroll
-                for (int i = 0; i < RUN; i++) {
-                    int place = run_at(first + k) + i;
-                    // A block of the carry stands at its first place.
-                    int bit = place < edge.from ? 31 - __clz(place ^ edge.from) : 0;
-                    bool is_first = place < edge.from && (place & (2 << bit) - 1) == 0;
-                    nodes[k][i] = choose(is_first, shared().blocks[bit], nodes[k][i]);
-                }
-            }
-        }
-
-        /// Leaves the sum of each row, from row `first` on.
-        __device__ __forceinline__ void up_sweep(A (&sums)[BATCH], const Edge& edge, int first) {
-            int origins[BATCH];
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                int origin = edge.from - run_at(first + k);
-#pragma unroll
-                for (int half = 1; half < RUN; half *= 2) {
-#pragma unroll
-                    for (int i = 2 * half - 1; i < RUN; i += 2 * half) {
-                        A both = Operator::combine(nodes[k][i - half], nodes[k][i]);
-                        nodes[k][i] = choose(i < origin, nodes[k][i - half], both);
-                    }
-                }
-                sums[k] = nodes[k][RUN - 1];
-                int before = edge.from - (warp_index() * CHUNK + (first + k) * ROW);
-                origins[k] = before > 0 ? before / RUN : 0;
-            }
-            lanes.up_sweep(sums, origins);
-        }
+    /// What a lane knows of its warp's rows. It lies in local memory, and is worked on by loops: such
+    /// a tile is met once, so code that is long would take longer to fetch than to run.
+    struct EdgeRows {
+        A nodes[ROWS][RUN];
+        /// Of each row's tree over lanes.
+        A siblings[ROWS][LOG2<WARP>];
     };
+
+    __device__ __forceinline__ void load_edge(EdgeRows& rows, const Edge& edge) const {
+#pragma unroll
+        for (int row = 0; row < ROWS; row++) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+                int place = run_at(row) + i;
+                rows.nodes[row][i] = sink.init;
+                if (edge.from <= place && place < edge.to)
+                    rows.nodes[row][i] = Fold<Item>::widen(source.at(edge.tile.start + place));
+            }
+        }
+    }
+
+    /// Folds a row of the tile. Returns its sum.
+    __device__ __forceinline__ A fold_edge(EdgeRows& rows, const Edge& edge, int row) const {
+        int origin = edge.from - run_at(row), row_at = run_at(row) - threadIdx.x % WARP * RUN;
+        A nodes[RUN];
+#pragma unroll
+        for (int i = 0; i < RUN; i++) nodes[i] = rows.nodes[row][i];
+        if (row_at < edge.from) {
+#pragma unroll
+            for (int i = 0; i < RUN; i++) {
+                // A block of the carry stands at its first place.
+                int place = run_at(row) + i;
+                int bit = place < edge.from ? 31 - __clz(place ^ edge.from) : 0;
+                bool is_first = place < edge.from && (place & (2 << bit) - 1) == 0;
+                nodes[i] = choose(is_first, shared().blocks[bit], nodes[i]);
+            }
+        }
+#pragma unroll
+        for (int half = 1; half < RUN; half *= 2) {
+#pragma unroll
+            for (int i = 2 * half - 1; i < RUN; i += 2 * half) {
+                A both = Operator::combine(nodes[i - half], nodes[i]);
+                nodes[i] = choose(i < origin, nodes[i - half], both);
+            }
+        }
+        LaneTreeFrom<Operator, A, WARP> lanes;
+        int before = edge.from - row_at;
+        A sum = lanes.up_sweep(nodes[RUN - 1], before > 0 ? before / RUN : 0);
+#pragma unroll
+        for (int i = 0; i < RUN; i++) rows.nodes[row][i] = nodes[i];
+#pragma unroll
+        for (int level = 0; level < LOG2<WARP>; level++)
+            rows.siblings[row][level] = lanes.siblings[level][0];
+        return sum;
+    }
 
     /// A function of its own, so that whole tiles have their registers for themselves.
     static __device__ __noinline__ void scan_edge(PieceEngine engine, Edge edge,
@@ -200,19 +196,15 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         }
         A of_row = sink.init;  // lane l has the sum of row l
         bool leaves = edge.is_last && warp == end / CHUNK;
-        Batch batch;
+        EdgeRows own;
         if (edge.to > 0) {
+            load_edge(own, edge);
 #pragma unroll 1
-            for (int first = 0; first < ROWS; first += BATCH) {
-                A sums[BATCH];
-                batch.load(*this, edge, first);
-                batch.up_sweep(sums, edge, first);
-#pragma unroll
-                for (int k = 0; k < BATCH; k++) {
-                    if (lane == first + k) of_row = sums[k];
-                    if (leaves && first + k == end / ROW % ROWS) leave_row(batch, k, end);
-                }
+            for (int row = 0; row < ROWS; row++) {
+                A sum = fold_edge(own, edge, row);
+                if (lane == row) of_row = sum;
             }
+            if (leaves) leave_row(own, end / ROW % ROWS, end);
         }
         LaneTreeFrom<Operator, A, ROWS> rows;
         int before_chunk = edge.from - warp * CHUNK;
@@ -257,30 +249,22 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         A next = shuffle(of_chunks.value, (warp + 1) % WARPS);
         P of_rows = rows.down_sweep(P{shuffle(of_chunks.value, warp), before.present || warp > 0});
 #pragma unroll 1
-        for (int first = 0; first < ROWS; first += BATCH) {
-            if constexpr (!Base::KEEPS) {
-                A sums[BATCH];
-                Edge read = edge.without_last(most);
-                batch.load(*this, read, first);
-                batch.up_sweep(sums, read, first);
-            }
-            P prefixes[BATCH];
+        for (int row = 0; row < ROWS; row++) {
+            LaneTree<Operator, A, WARP> lanes;
 #pragma unroll
-            for (int k = 0; k < BATCH; k++)
-                prefixes[k] = {shuffle(of_rows.value, first + k),
-                               before.present || warp > 0 || first + k > 0};
-            batch.lanes.down_sweep(prefixes);
+            for (int level = 0; level < LOG2<WARP>; level++)
+                lanes.siblings[level][0] = own.siblings[row][level];
+            P prefix = lanes.down_sweep(
+                P{shuffle(of_rows.value, row), before.present || warp > 0 || row > 0});
+            A nodes[RUN];
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                int row = first + k;
-                A of_next = shuffle(of_rows.value, (row + 1) % ROWS);
-                const P& prefix = prefixes[k];
-                run_down_sweep<Operator, true>(batch.nodes[k], RUN, prefix.value, prefix.present);
-                batch.nodes[k][0] = choose(prefix.present, batch.nodes[k][0], sink.init);
-                A after = shuffle(prefix.value, (lane + 1) % WARP);
-                after = choose(lane == WARP - 1, row + 1 < ROWS ? of_next : next, after);
-                store_run(edge, row, batch.nodes[k], after, results);
-            }
+            for (int i = 0; i < RUN; i++) nodes[i] = own.nodes[row][i];
+            run_down_sweep<Operator, true>(nodes, RUN, prefix.value, prefix.present);
+            nodes[0] = choose(prefix.present, nodes[0], sink.init);
+            A of_next = shuffle(of_rows.value, (row + 1) % ROWS);
+            A after = shuffle(prefix.value, (lane + 1) % WARP);
+            after = choose(lane == WARP - 1, row + 1 < ROWS ? of_next : next, after);
+            store_run(edge, row, nodes, after, results);
         }
     }
 
@@ -304,21 +288,15 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
     }
 
     /// Leaves the blocks within the row that the piece ends in, by the lane that it ends in.
-    __device__ __forceinline__ void leave_row(const Batch& batch, int k, int end) const {
+    __device__ __forceinline__ void leave_row(const EdgeRows& rows, int row, int end) const {
         int lane = end / RUN % WARP;
         if ((int)(threadIdx.x % WARP) != lane) return;
-#pragma unroll
         for (int level = 0; level < LOG2<WARP>; level++)
-            if ((lane >> level & 1) != 0)
-                leave(LOG2<RUN> + level, batch.lanes.siblings[level][k]);
+            if ((lane >> level & 1) != 0) leave(LOG2<RUN> + level, rows.siblings[row][level]);
         // A node lies where its last item lay.
-#pragma unroll
-        for (int level = 0; level < LOG2<RUN>; level++) {
-#pragma unroll
-            for (int node = (1 << level) - 1; node < RUN; node += 2 << level)
-                if ((end >> level & 1) != 0 && node == (end % RUN >> level << level) - 1)
-                    leave(level, batch.nodes[k][node]);
-        }
+        for (int level = 0; level < LOG2<RUN>; level++)
+            if ((end >> level & 1) != 0)
+                leave(level, rows.nodes[row][(end % RUN >> level << level) - 1]);
     }
 
     /// Leaves the blocks before a lane of a tree whose leaves have 2^leaf items, by that lane.
