@@ -269,8 +269,9 @@ Examples:
 The rows of a table move whole: they consist of the columns that are read, which are all or those \
 of --column. Equal rows stay in their order, also with --descending. NaN comes after all numbers, \
 or before them with --descending: --order says otherwise. The result has one axis, also of an \
-array of several. --by a column of words sorts by their bytes, as LC_ALL=C sort does; all rows \
-must fit --memory then. Other columns of words are left out. --memory is kept to, but for some \
+array of several. --by a column of words sorts by their bytes, as LC_ALL=C sort does; where \
+numbers begin them that have another order, as in 9:30 and 10:20, a warning says so. All rows \
+must then fit --memory. Other columns of words are left out. --memory is kept to, but for some \
 pieces of 262,144 rows. The temporary file lies in TMPDIR. It has no name, so nothing is left of \
 it, however the program ends.
 
@@ -384,7 +385,8 @@ A column for each column of a table, and for each other file; a line for each st
   sum      exact for integers; of floats in f64
   mean     in f64
   std      the standard deviation, in f64: squared deviations over n, with --sample over n - 1
-  q0.5     with --quantiles: as numpy.quantile has it; NaN if there is a NaN
+  q0.5     with --quantiles: as numpy.quantile has it, but of integers beyond 2^53 rounded once;
+           NaN if there is a NaN
 With --axis there is a line for each lane along the axis, which begins with its place in the other \
 axes; the array is held in memory. What nothing has is `-`, and null in JSON. Positions in an \
 array of several axes count in C order.

@@ -217,7 +217,11 @@ fn a_short_header_is_that_of_named_rows_alone() {
             let error = fail(&format!("reduce {line}{column}"), text);
             assert!(error.contains(what), "{line}{column}: {text:?}: {error}");
             let line = format!("reduce {line}{column} --row-names");
-            assert!(pass(&line, text).parse::<f64>().is_ok());
+            let (sum, warning) = noted(&line, text);
+            assert!(sum.parse::<f64>().is_ok());
+            // That each row has one is said.
+            let is_one = text.contains("250");
+            assert_eq!(warning.contains("can be one number"), is_one, "{warning}");
         }
     }
     for (line, text, sum) in [

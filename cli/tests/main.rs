@@ -20,6 +20,7 @@ mod ladder;
 mod lanes;
 mod layout;
 mod manual;
+mod misread;
 mod numbers;
 mod oddities;
 mod others;

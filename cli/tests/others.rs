@@ -259,7 +259,11 @@ fn numbers_as_people_write_them_are_told() {
             "x=5\ny=6\n",
             r"sed -E 's/[[:alpha:]_][[:alnum:]_.]*[=:] *//g'",
         ),
-        ("reduce", "x: 5\ny: 6\n", r"sed -E 's/[^ ]*[=:] +//g'"),
+        (
+            "reduce",
+            "x: 5\ny: 6\n",
+            r"sed -E 's/[^[:space:]]*[=:][[:space:]]+//g'",
+        ),
         ("reduce", "5 (3)\n", "an error or a share"),
         ("reduce", "(1,2)\n", "a pair of numbers"),
         ("reduce", "1.0e+03 *\n\n1.5 2.5\n", "format long g"),
@@ -282,7 +286,7 @@ fn numbers_as_people_write_them_are_told() {
         (
             "reduce --delimiter , --thousands , --column b",
             "a,b\nx,\"1,234.50-\"\n",
-            r#"s/"([0-9.,]*[0-9]) *-"/"-\1"/g"#,
+            r#"s/"([0-9.][^[:alpha:]":/-]*)-"/"-\1"/g"#,
         ),
         (
             "reduce --delimiter , --column b",

@@ -58,7 +58,7 @@ pub(crate) struct SegmentsArguments {
 #[derive(Debug, Args)]
 pub(crate) struct GroupArguments {
     /// The column with the keys: its number, from 1 on, or its name
-    #[arg(long, value_name = "N|NAME")]
+    #[arg(long, value_name = "N|NAME", allow_hyphen_values = true)]
     pub(crate) by: String,
 
     /// Take keys as they stand: each run of equal neighbours is a group

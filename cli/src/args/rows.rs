@@ -87,7 +87,7 @@ pub(crate) struct ByArguments {
     /// the first decides first [default: all columns, the first one first]
     ///
     /// What ends in `:asc` or `:desc` has that direction.
-    #[arg(long, value_name = "N|NAME")]
+    #[arg(long, value_name = "N|NAME", allow_hyphen_values = true)]
     pub(crate) by: Vec<String>,
 
     /// Where NaN and -0 stand

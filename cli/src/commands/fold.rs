@@ -179,15 +179,17 @@ fn results(columns: &Columns, accumulations: &[Accumulation]) -> Vec<Column> {
 
 /// What has no numbers has no least and no greatest one.
 pub(super) fn no_extreme(place: &str, op: Operator) -> Failure {
-    let which = if op == Operator::Min {
-        "least"
-    } else {
-        "greatest"
+    let (which, beyond) = match op {
+        Operator::Min => ("least", "less"),
+        _ => ("greatest", "greater"),
     };
     Failure::with_remedy(
         place,
         format_args!("there are no numbers, so none is the {which}"),
-        "give --init VALUE for the result of nothing",
+        format_args!(
+            "give --init VALUE, the result of nothing: all results start with it, so no number may \
+             be {beyond} where others have numbers"
+        ),
     )
 }
 

@@ -162,11 +162,23 @@ impl Quantiles {
         }
         let signed = self.dtype.is_signed();
         let [low, high] = [low, high].map(|key| integer_of(key, signed));
+        let is_exact = |end: i128| end.unsigned_abs() <= 1 << 53;
         match part == 0.0 || low == high {
             true => Value::Integer(low),
-            false => Value::Double(interpolated(low as f64, high as f64, part)),
+            false if is_exact(low) && is_exact(high) => {
+                Value::Double(interpolated(low as f64, high as f64, part))
+            }
+            false => Value::Double(interpolated_exactly(low, high, part)),
         }
     }
+}
+
+/// What lies between two integers that no float holds, rounded once.
+fn interpolated_exactly(low: i128, high: i128, part: f64) -> f64 {
+    const BITS: i32 = 60;
+    let one = 2_f64.powi(BITS);
+    // Ends have 65 bits with their sign.
+    ((low << BITS) + (high - low) * (part * one) as i128) as f64 / one
 }
 
 /// As NumPy does it: from the nearer end. An infinite end takes all that is between.

@@ -90,6 +90,9 @@ impl Keys {
                 Some(places) => rows[*column].gather(places),
             };
             let key = ranked(key, words.as_ref());
+            if let Some(words) = words {
+                words.tell_of_order();
+            }
             let found = order_of(device, key, *order)?;
             places = Some(match places {
                 None => found,

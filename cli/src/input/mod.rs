@@ -439,10 +439,10 @@ enum Looks {
     Numbers {
         lines: bool,
     },
-    /// Lines of text with digits in it, in UTF-8.
+    /// Lines of text in UTF-8.
     Lines,
     Utf16(&'static str),
-    /// Lines of text with digits in it, in an encoding of single bytes.
+    /// Lines of text in an encoding of single bytes.
     OtherText,
     Binary,
 }
@@ -484,11 +484,11 @@ impl Looks {
             text => text,
         };
         let lines = start.iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+        let has_digits = start.iter().any(u8::is_ascii_digit);
         let all = |of_text: &dyn Fn(&u8) -> bool| {
-            let has_digits = start.iter().any(u8::is_ascii_digit);
-            has_digits && start.iter().all(|byte| is_blank(byte) || of_text(byte))
+            start.iter().all(|byte| is_blank(byte) || of_text(byte))
         };
-        if all(&of_number) {
+        if has_digits && all(&of_number) {
             return Looks::Numbers { lines };
         }
         if !lines || !all(&|byte| !byte.is_ascii_control()) {

@@ -3,7 +3,7 @@
 mod messages;
 mod names;
 
-pub(super) use messages::WITHOUT_QUOTES;
+pub(super) use messages::{WITHOUT_QUOTES, printed_format, skipping};
 pub(super) use names::tell_of_numbers_as_names;
 
 use super::lexer::{Dialect, Lexer, Step};
@@ -98,6 +98,14 @@ pub(super) struct Found {
     pub(super) has_zeros: bool,
     /// Whether it held numbers, and no truth values.
     pub(super) without_truths: bool,
+}
+
+impl Found {
+    /// Its name, or else its number.
+    pub(super) fn title(&self) -> String {
+        let number = || (self.index + 1).to_string();
+        self.name.clone().unwrap_or_else(number)
+    }
 }
 
 impl Layout {
@@ -206,7 +214,7 @@ impl Planner<'_> {
         let wanted = &options.columns;
         self.check_marks()?;
         self.check_tabs()?;
-        self.check_image()?;
+        self.check_format()?;
         let names = self.names()?;
         let has_header = names.as_ref().is_some_and(|names| names.is_first_row);
         self.check_row_names(names.as_ref().filter(|_| has_header))?;
@@ -256,10 +264,15 @@ impl Planner<'_> {
             left_out.row_names &= !options.row_names;
             match indices.is_empty() {
                 false => indices,
-                // What is wrong is said where the first field is read.
+                // What is wrong is said where it is read: in a column that holds numbers, if any.
                 true => {
                     left_out = LeftOut::default();
-                    (0..fields).collect()
+                    let mut held: Vec<_> = (0..fields).collect();
+                    let has_numbers = |index: &usize| self.contents(*index, has_header).0 > 0;
+                    if held.iter().any(has_numbers) {
+                        held.retain(has_numbers);
+                    }
+                    held
                 }
             }
         } else {
@@ -291,10 +304,10 @@ impl Planner<'_> {
                 .is_some_and(Contents::lacks_truths),
         });
         let columns: Vec<Found> = columns.collect();
+        self.tell_of_settings(&columns, has_header);
         self.check_points(&columns)?;
         for column in &columns {
-            let title = name(column.index).unwrap_or_else(|| (column.index + 1).to_string());
-            self.tell_of_contents(column, &title, has_header)?;
+            self.tell_of_contents(column, &column.title(), has_header)?;
         }
         Ok(Layout {
             lines_above: survey.lines_above(),
@@ -317,7 +330,7 @@ impl Planner<'_> {
         if has_header && !is_shifted && is_doubtful {
             let remedy = "give --row-names if they do; else name all columns in the header";
             let skip = match survey.lines_above() {
-                Some(lines) => format!(", or give --skip {lines} if the table begins below"),
+                Some(lines) => format!(", or give {}", skipping(lines)),
                 None => String::new(),
             };
             return Err(Failure::with_remedy(
@@ -386,6 +399,17 @@ impl Planner<'_> {
                 logger::insist(format!(
                     "{}: truth values stand among the other numbers of column {title}, and are \
                      read as 1 and 0",
+                    self.file
+                ));
+            }
+            let has_zeros = below.is_some_and(|below| below.codes.has_zeros);
+            let needs = self.needs_of_numbers(column.index, has_header);
+            let is_doubtful = column.is_key && !self.keys.are_numbers && !self.options.words;
+            if is_doubtful && has_zeros && needs.float && !needs.negative {
+                logger::insist(format!(
+                    "{}: column {title} has zeros in front of its numbers, as codes have, and \
+                     fractions or exponents: they are numbers, and 01.10 is 1.1; --words says that \
+                     they are words, --dtype f64 that they are numbers",
                     self.file
                 ));
             }
@@ -467,7 +491,7 @@ impl Planner<'_> {
         if !has_header {
             match self.survey.kinds.get(index) {
                 Some(Kind::Integer | Kind::Float) => numbers += 1,
-                Some(Kind::Word) if self.survey.odd_numbers.contains(&index) => numbers += 1,
+                Some(Kind::Word) if self.survey.is_odd_number(index, self.spelling) => numbers += 1,
                 Some(Kind::Word) => words += 1,
                 _ => {}
             }

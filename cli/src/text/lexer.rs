@@ -17,7 +17,7 @@ use super::Mistake;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use cursor::{Cursor, Fault};
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use rules::Rules;
 use std::borrow::Cow;
 
@@ -57,6 +57,8 @@ pub(super) struct Lexer {
     cursor: Cursor,
     /// The last line that was skipped.
     pub(super) skipped: Option<Vec<u8>>,
+    /// Whether a byte is 0, behind the lines that are skipped.
+    pub(super) has_nul: bool,
 }
 
 impl Lexer {
@@ -69,6 +71,7 @@ impl Lexer {
             ended: false,
             cursor: Cursor::new(),
             skipped: None,
+            has_nul: false,
         }
     }
 
@@ -111,6 +114,7 @@ impl Lexer {
             return Ok(());
         }
         self.skipped = Some(skipped);
+        self.has_nul = memchr(0, &self.buffer[self.cursor.at..]).is_some();
         if self.buffer.len() == self.cursor.at && !self.ended {
             self.refill(BLOCK_BYTES)?;
         }
@@ -172,6 +176,7 @@ impl Lexer {
         self.buffer.resize(start + bytes, 0);
         let count = self.input.fill(&mut self.buffer[start..])?;
         self.buffer.truncate(start + count);
+        self.has_nul |= memchr(0, &self.buffer[start..]).is_some();
         self.ended = count < bytes;
         // DOS ends a text with ^Z.
         if self.ended && self.buffer.last() == Some(&0x1a) {
@@ -224,11 +229,31 @@ impl Lexer {
         &line[..memchr2(b'\n', b'\r', line).unwrap_or(line.len())]
     }
 
+    /// The line behind that of a field, as far as the buffer holds it.
+    pub(super) fn line_behind(&self, field: &Field) -> &[u8] {
+        let rest = &self.buffer[field.end..];
+        let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let next = rest[end..].trim_ascii_start();
+        &next[..memchr2(b'\n', b'\r', next).unwrap_or(next.len())]
+    }
+
     /// Whether the line of a field ends with CR and LF.
     pub(super) fn line_has_cr(&self, field: &Field) -> bool {
         let rest = &self.buffer[field.end..];
         let end = memchr2(b'\n', b'\r', rest);
         end.is_some_and(|end| rest[end..].starts_with(b"\r\n"))
+    }
+
+    /// Whether the line of a field ends with CR alone.
+    pub(super) fn line_has_cr_alone(&self, field: &Field) -> bool {
+        let rest = &self.buffer[field.end..];
+        let end = memchr2(b'\n', b'\r', rest);
+        end.is_some_and(|end| rest[end] == b'\r' && !rest[end..].starts_with(b"\r\n"))
+    }
+
+    /// Whether the row that was read last ended with CR alone.
+    pub(super) fn row_had_cr_alone(&self) -> bool {
+        self.buffer[..self.cursor.at].ends_with(b"\r")
     }
 
     /// The line from a word on, as far as it was read.

@@ -250,14 +250,19 @@ impl Table {
                 if gaps == Gaps::Together {
                     rows.tell_of_codes(&columns);
                 }
+                let file = rows.name();
                 let columns = columns.into_iter().map(|found| TableColumn {
                     number: found.index + 1,
-                    name: found.name,
                     dtype: match found.has_words {
                         true => DType::U64,
                         false => of(found.needs),
                     },
-                    words: found.has_words.then(Words::default),
+                    words: found.has_words.then(|| {
+                        let is_doubtful = !options.words;
+                        let title = || format!("{file}: column {}", found.title());
+                        Words::of(is_doubtful.then(title))
+                    }),
+                    name: found.name,
                 });
                 columns.collect()
             }

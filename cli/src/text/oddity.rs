@@ -4,7 +4,7 @@ mod printed;
 mod signs;
 mod told;
 
-pub(super) use told::{Feed, WITHOUT_RULES};
+pub(super) use told::{Feed, WITHOUT_DASHES, WITHOUT_RULES};
 
 use super::spelling::{Spelling, trim_text};
 
@@ -40,6 +40,10 @@ pub(super) enum Oddity {
     Sign,
     /// `±`, `+/-` by itself: what follows is the error of the number before it.
     Spread,
+    /// `-- 5 rows`, as comments of SQL.
+    Dashes,
+    /// `0001234{`, `0001234J`: zoned decimals of COBOL.
+    Zoned,
     /// `(2 rows)`, as psql ends a table.
     Footer,
     /// `1-2`
@@ -107,6 +111,7 @@ impl Oddity {
         let is_number = |text: &str| spelling.may_be_number(text);
         let of_line = || match is_first {
             true if is_index(word, line) => Some(Oddity::Index),
+            true if is_dashes(&String::from_utf8_lossy(line), is_number) => Some(Oddity::Dashes),
             true => comment_mark(word, is_number).map(Oddity::Comment),
             false => comment_behind(word, line, is_number).map(Oddity::Comment),
         };
@@ -137,6 +142,12 @@ impl Oddity {
         }
         if printed::is_footer(text) {
             return Oddity::Footer;
+        }
+        if is_dashes(text, is_number) {
+            return Oddity::Dashes;
+        }
+        if is_zoned(text) {
+            return Oddity::Zoned;
         }
         if let Some(brackets) = brackets_of_list(text, is_number) {
             return Oddity::Listed(brackets);
@@ -245,6 +256,8 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         | Oddity::Stars
         | Oddity::Cut => true,
         Oddity::Labelled(_) => word.contains(&b'='),
+        // With a letter it may be a label.
+        Oddity::Zoned => word.ends_with(b"{") || word.ends_with(b"}"),
         // `O2` and `l1` are names as well.
         Oddity::Alike(_) => word.contains(&b'.') || word[0].is_ascii_digit(),
         Oddity::Behind(unit) => {
@@ -273,16 +286,34 @@ fn has_old_c(word: &[u8]) -> bool {
     matches!(unsigned.unwrap_or(word), [b'1', b'.' | b',', b'#', ..])
 }
 
-/// Whether a word at the start of a line counts what follows, as R does: `[1]`, `[2,]`.
+/// Whether a word at the start of a line counts what follows, as R does: `[1]`, `[2,]`; or a list:
+/// `1)`.
 fn is_index(word: &[u8], line: &[u8]) -> bool {
     let inner = word
         .strip_prefix(b"[")
         .and_then(|word| word.strip_suffix(b"]"));
     let digits = inner.map(|inner| inner.strip_suffix(b",").unwrap_or(inner));
+    let digits = digits.or(word.strip_suffix(b")"));
     let rest = line[word.len().min(line.len())..].trim_ascii_start();
     digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
         && !rest.is_empty()
         && !rest.starts_with(b"[")
+}
+
+/// Whether a text is a zoned decimal: digits with zeros in front, and one that holds the sign. An
+/// opening bracket behind digits is nothing else.
+fn is_zoned(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| matches!(c, '{' | '}' | 'A'..='R'));
+    let is_one = text.len() == digits.len() + 1 && digits.len() > 1;
+    let is_filled = digits.starts_with('0') || text.ends_with('{');
+    is_one && is_filled && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text is a comment of SQL: two dashes before words, not all of which are numbers.
+fn is_dashes(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
+    let rest = text.strip_prefix("--").unwrap_or("");
+    let mut words = rest.split_whitespace();
+    !rest.starts_with(['-', '+', '|']) && !words.all(|word| word == "--" || is_number(word))
 }
 
 /// The character that a comment of another program starts with, if a word at the start of a line

@@ -4,7 +4,7 @@ mod messages;
 mod notes;
 
 use super::doubts;
-use super::layout::{Found, Keys, Layout, Width, tell_of_numbers_as_names};
+use super::layout::{Found, Keys, Layout, Width, printed_format, tell_of_numbers_as_names};
 use super::lexer::{Dialect, Field, Lexer, Step};
 use super::spelling::{self, Bad, Kind, Needs, Spelling, trim};
 use super::tabs::Cells;
@@ -147,6 +147,7 @@ impl Rows {
         if input.peek(3)? == BYTE_ORDER_MARK {
             input.fill(&mut [0; 3])?;
         }
+        check_start(&mut input, options)?;
         let of_name = input.path.as_deref().and_then(delimiter_of_name);
         let of_name = said_by_excel(&mut input, options.skip == 0)?.or(of_name);
         // Where points stand between thousands, a comma stands before the fraction.
@@ -227,6 +228,11 @@ impl Rows {
 
     pub(super) fn delimiter(&self) -> Option<u8> {
         self.lexer.dialect.delimiter
+    }
+
+    /// What the text is called.
+    pub(super) fn name(&self) -> &str {
+        &self.lexer.input.name
     }
 
     pub(super) fn has_delimiter(&self) -> bool {
@@ -557,6 +563,21 @@ fn check_commas(lexer: &mut Lexer, spelling: &Spelling) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Fails if a text is a matrix whose sizes would be read as an entry, once its first lines are
+/// taken for comments.
+fn check_start(input: &mut Input, options: &TextArguments) -> Result<()> {
+    const MATRIX: &[u8] = b"%%MatrixMarket";
+    let is_one = options.skip == 0 && input.peek(MATRIX.len())? == MATRIX;
+    match printed_format(MATRIX).filter(|_| is_one) {
+        None => Ok(()),
+        Some((what, remedy)) => Err(Failure::with_remedy(
+            format_args!("{}: line 1", input.name),
+            what,
+            remedy,
+        )),
+    }
 }
 
 /// The delimiter that a first line `sep=;` names, as Excel writes and reads it. The line is no

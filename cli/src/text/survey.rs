@@ -48,6 +48,8 @@ pub(super) struct Survey {
     /// Whether the sample holds all of it.
     pub(super) is_whole: bool,
     pub(super) kinds: Vec<Kind>,
+    /// Its finite numbers, but for truth values.
+    values: Vec<Option<f64>>,
     /// What its numbers need of a type.
     pub(super) needs: Vec<Needs>,
     /// Where it has words that are no names, but numbers with a mark in them or a comment behind.
@@ -60,6 +62,8 @@ pub(super) struct Survey {
     bare_numbers: bool,
     /// Comments before the first row, which can be headers.
     pub(super) comments: Vec<Vec<u8>>,
+    /// The line of the first row below that begins with a number, and the words before it.
+    first_number: Option<(u64, usize)>,
     /// The rows after the first one.
     pub(super) rows: usize,
     /// Their fewest fields and their most.
@@ -138,6 +142,9 @@ impl Survey {
                                 || spelling.kind(start) != Kind::Word);
                         survey.odd_numbers.extend(is_odd.then_some(index));
                         survey.kinds.push(kind);
+                        let is_plain = kind.is_number() && truth(&bytes).is_none();
+                        let value = is_plain.then(|| spelling.value(&bytes)).flatten();
+                        survey.values.push(value.filter(|value| value.is_finite()));
                         let mut needs = Needs::default();
                         match kind {
                             Kind::Float => needs.float = true,
@@ -155,6 +162,10 @@ impl Survey {
                         let kind = survey.look_at(row, index, &bytes, spelling, comment);
                         let is_number = matches!(kind, Some(Kind::Integer | Kind::Float));
                         survey.bare_numbers |= is_number && !field.quoted;
+                        if index == 0 && is_number && survey.first_number.is_none() {
+                            let words = survey.columns[0].words;
+                            survey.first_number = Some((sample.row_line(), words));
+                        }
                         if row < TELLING_ROWS && survey.below.is_compared() {
                             let value = spelling.value(&bytes).filter(|_| is_number);
                             survey.below.take(index, value);
@@ -225,6 +236,8 @@ impl Survey {
 
     /// Takes note of what may separate columns, in a field without quotes.
     fn look_for_marks(&mut self, bytes: &[u8], spelling: &Spelling) {
+        // Behind the last value of a row, one ends it.
+        let bytes = bytes.strip_suffix(b";").unwrap_or(bytes);
         if memchr3(MARKS[0], MARKS[1], MARKS[2], bytes).is_none() {
             return;
         }
@@ -290,12 +303,39 @@ impl Survey {
         doubtful.map(|(_, (word, _))| word.as_str())
     }
 
+    /// A name above numbers that is a number if letters in it are digits, and that number, if all
+    /// names above numbers are so.
+    pub(super) fn name_like_number(&self, spelling: &Spelling) -> Option<(&str, String)> {
+        let is_number = |text: &str| spelling.kind(text.as_bytes()).is_number();
+        let columns = self.first.iter().zip(&self.kinds).zip(&self.columns);
+        let names = columns.filter(|((_, kind), below)| **kind == Kind::Word && below.numbers > 0);
+        let mut names = names.map(|((name, _), _)| {
+            let number = oddity::alike(name, is_number)?;
+            // `O2` is a gas.
+            (!number.starts_with('0')).then_some((name.as_str(), number))
+        });
+        let first = names.next()??;
+        names.all(|name| name.is_some()).then_some(first)
+    }
+
     /// Where the first row stands again, if it begins with a name, as a header that came with its
     /// file does.
     pub(super) fn repeated_names(&self) -> Option<u64> {
         let begins = self.first.first().is_some_and(|name| is_name(name));
         let is_word = self.kinds.first() == Some(&Kind::Word);
         self.repeated.filter(|_| begins && is_word)
+    }
+
+    /// How many rows below the first one have so many fields, of those that tell.
+    pub(super) fn rows_of(&self, fields: usize) -> usize {
+        let rows = self.lengths.get(&fields).map_or(0, |(rows, _)| *rows);
+        rows - usize::from(fields == self.first.len() && rows > 0)
+    }
+
+    /// The number of a column behind the names of rows that can be the start of a number, whose
+    /// last three digits are the next column, in each row.
+    pub(super) fn thousands_behind_names(&self) -> Option<usize> {
+        self.row_names.thousands().map(|pair| pair + 1)
     }
 
     /// Why the first fields of rows with one more than the header may be no names of rows.
@@ -356,6 +396,8 @@ impl Survey {
             }
             Kind::Float => {
                 (contents.numbers, contents.needs.float) = (contents.numbers + 1, true);
+                contents.needs.negative |= bytes.starts_with(b"-");
+                contents.codes.take_float(bytes);
                 contents.others += 1;
                 contents.points.take_float(bytes);
             }
@@ -385,6 +427,22 @@ impl Survey {
         let (&fields, &(rows, line)) = most?;
         let is_wider = fields > self.first.len() && rows > 1 && line > self.first_line;
         (is_wider && !self.is_shifted()).then_some(line - 1)
+    }
+
+    /// The lines above the first row that begins with a number, if rows below the first begin with
+    /// words, and all of these stand above it: settings of what measured the table.
+    pub(super) fn settings_above(&self) -> Option<u64> {
+        let (line, words) = self.first_number?;
+        let first = self.columns.first()?;
+        let are_above = words > 0 && words == first.words && first.words < first.numbers;
+        let is_word = self.kinds.first() == Some(&Kind::Word);
+        (are_above && is_word).then_some(line - 1)
+    }
+
+    /// Whether a word of the first row is a number with a mark in it, or something beside it.
+    pub(super) fn is_odd_number(&self, index: usize, spelling: &Spelling) -> bool {
+        let word = self.first.get(index).map_or("", String::as_str);
+        self.odd_numbers.contains(&index) || oddity::is_quantity(word.as_bytes(), spelling)
     }
 
     /// The names that each comment above the first row may be, the last one first.

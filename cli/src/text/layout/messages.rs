@@ -9,6 +9,40 @@ use crate::text::{Column, shown};
 /// What takes quotes off that stand around whole rows.
 pub(in crate::text) const WITHOUT_QUOTES: &str = r#"sed -E 's/^"(.*)"(\r?)$/\1\2/; s/""/"/g'"#;
 
+/// What a text is that begins with a word, if this is that of a format whose numbers stand below
+/// rows of sizes, and how to read it.
+pub(in crate::text) fn printed_format(word: &[u8]) -> Option<(String, String)> {
+    let (what, header) = match word {
+        b"P1" | b"P2" | b"P3" => (
+            "an image in PBM, PGM or PPM",
+            "comments, the width and height, and, but for P1, the greatest value",
+        ),
+        b"OFF" => ("a mesh in OFF", "comments, and the counts"),
+        b"DSAA" => (
+            "a grid of Surfer",
+            "the counts, and the ranges in x, y and z",
+        ),
+        b"%%MatrixMarket" => (
+            "a matrix in MatrixMarket",
+            "comments, and the numbers of rows, columns and entries",
+        ),
+        _ => return None,
+    };
+    Some((
+        format!("`{}` begins {what}", shown(word)),
+        format!("give --skip with the number of lines of its header: this one, {header}"),
+    ))
+}
+
+/// The option that passes over lines above a table, and when that is right. Formats have rows of
+/// sizes there, which look like rows of the table.
+pub(in crate::text) fn skipping(lines: u64) -> String {
+    format!(
+        "--skip {lines} if line {} is the first row of the table, and holds no sizes",
+        lines + 1
+    )
+}
+
 impl Planner<'_> {
     /// Fails if the points of a column may stand between thousands, since other columns have commas
     /// before fractions.
@@ -96,22 +130,38 @@ impl Planner<'_> {
         ))
     }
 
-    /// Fails if the text is an image, whose header has rows of other lengths.
-    pub(super) fn check_image(&self) -> Result<()> {
-        let survey = self.survey;
-        let is_image = matches!(&survey.first[..], [word] if ["P1", "P2", "P3"].contains(&&**word));
-        if !is_image || survey.first_line != 1 || survey.lines_above().is_none() {
-            return Ok(());
+    /// Says so if the first column, which is not read, holds words in the first lines and numbers in
+    /// all others: the header may be none, and these lines settings above the table.
+    pub(super) fn tell_of_settings(&self, read: &[Found], has_header: bool) {
+        let is_read = read.iter().any(|column| column.index == 0);
+        if let Some(lines) = self
+            .survey
+            .settings_above()
+            .filter(|_| has_header && !is_read)
+        {
+            logger::insist(format!(
+                "{}: the first column holds words above line {}, and numbers from there on: give \
+                 --skip {lines} if the table begins there",
+                self.file,
+                lines + 1
+            ));
         }
-        Err(Failure::with_remedy(
-            format_args!("{}: line 1", self.file),
-            format_args!(
-                "`{}` begins an image in PBM, PGM or PPM",
-                shown(survey.first[0].as_bytes())
+    }
+
+    /// Fails if the text begins as a format does that has rows of sizes before its numbers. Where
+    /// each row has one field, that is the name of a column.
+    pub(super) fn check_format(&self) -> Result<()> {
+        let survey = self.survey;
+        let [word] = &survey.first[..] else {
+            return Ok(());
+        };
+        let is_even = survey.widths.is_none_or(|widths| widths == (1, 1));
+        match printed_format(word.as_bytes()) {
+            Some((what, remedy)) if survey.first_line == 1 && !is_even => Err(
+                Failure::with_remedy(format_args!("{}: line 1", self.file), what, remedy),
             ),
-            "give --skip with the number of lines of its header: this one, comments, the width and \
-             height, and, but for P1, the greatest value",
-        ))
+            _ => Ok(()),
+        }
     }
 
     /// A name that can mean several columns.
@@ -211,7 +261,7 @@ impl Planner<'_> {
         }
         let is_wider = self.survey.widths.is_some_and(|(_, most)| most > fields);
         let skip = match self.survey.lines_above() {
-            Some(lines) => format!(", and --skip {lines} passes over lines above the table"),
+            Some(lines) => format!("; or give {}", skipping(lines)),
             None if is_wider => ", and --skip N passes over lines above the table".into(),
             None => String::new(),
         };
@@ -297,7 +347,7 @@ impl Planner<'_> {
                     None if names == first => {
                         let skip = match self.survey.lines_above() {
                             Some(lines) => {
-                                format!("; if the table begins below it, give --skip {lines}")
+                                format!("; or give {}", skipping(lines))
                             }
                             None => String::new(),
                         };

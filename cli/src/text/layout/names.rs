@@ -31,6 +31,16 @@ impl Planner<'_> {
     fn check_first_words(&self) -> Result<()> {
         let survey = self.survey;
         let Some(word) = survey.doubtful_name(self.spelling) else {
+            let alike = survey.name_like_number(self.spelling);
+            if let Some((word, number)) = alike.filter(|_| !self.names_one()) {
+                logger::insist(format!(
+                    "{}: line {}: `{}` is taken for a name, and may be {number} with letters that \
+                     look like digits: --header says that it is a name",
+                    self.file,
+                    survey.first_line,
+                    shown(word.as_bytes())
+                ));
+            }
             return Ok(());
         };
         let is_number = |text: &str| self.spelling.kind(text.as_bytes()).is_number();
@@ -46,16 +56,7 @@ impl Planner<'_> {
         let alike = alike.map_or_else(String::new, |number| {
             format!(", letters that look like digits, as in {number}")
         });
-        let is_name = |text: &str| survey.first.iter().any(|name| name == text);
-        let columns = self.options.columns.iter().map(|column| &*column.0);
-        let keys = self.keys.names.iter().flat_map(|key| {
-            let ends = ["", ":asc", ":desc"].into_iter();
-            ends.filter_map(|end| key.strip_suffix(end))
-        });
-        if columns
-            .chain(keys)
-            .any(|text| is_name(text.strip_prefix("name:").unwrap_or(text)))
-        {
+        if self.names_one() {
             return Ok(());
         }
         Err(Failure::with_remedy(
@@ -69,12 +70,27 @@ impl Planner<'_> {
         ))
     }
 
+    /// Whether the user calls a column by a name of the first row.
+    fn names_one(&self) -> bool {
+        let is_name = |text: &str| self.survey.first.iter().any(|name| name == text);
+        let columns = self.options.columns.iter().map(|column| &*column.0);
+        let keys = self.keys.names.iter().flat_map(|key| {
+            let ends = ["", ":asc", ":desc"].into_iter();
+            ends.filter_map(|end| key.strip_suffix(end))
+        });
+        let mut called = columns.chain(keys);
+        called.any(|text| is_name(text.strip_prefix("name:").unwrap_or(text)))
+    }
+
     /// Fails if rows with a field more than the header may begin with something else than names.
     pub(super) fn check_row_names(&self, names: Option<&Names>) -> Result<()> {
         let survey = self.survey;
+        if self.options.row_names {
+            return self.check_given_row_names();
+        }
         let is_shifted = names.is_some_and(|names| names.names.len() > survey.first.len());
         let doubt = survey.doubt_of_row_names(self.dialect.delimiter);
-        let Some(doubt) = doubt.filter(|_| is_shifted && !self.options.row_names) else {
+        let Some(doubt) = doubt.filter(|_| is_shifted) else {
             return Ok(());
         };
         Err(Failure::with_remedy(
@@ -97,6 +113,39 @@ impl Planner<'_> {
                 }
             },
         ))
+    }
+
+    /// Fails if the rows have as many fields as a header that is said to lack one. Says so if two
+    /// fields can be one number, since then it lacks none.
+    fn check_given_row_names(&self) -> Result<()> {
+        let survey = self.survey;
+        let fields = survey.first.len();
+        if survey.rows_of(fields + 1) < survey.rows_of(fields) {
+            return Err(Failure::with_remedy(
+                format_args!("{}: line {}", self.file, survey.first_line),
+                format_args!(
+                    "this header has {fields} fields, as most rows have, and --row-names says that \
+                     it has one less than these, since their names have none"
+                ),
+                "leave --row-names out if the header names the first column, too; else mend the \
+                 rows, which lack a field",
+            ));
+        }
+        if let Some(column) = survey.thousands_behind_names() {
+            let mark = match self.dialect.delimiter {
+                None => "a space",
+                Some(_) => "a comma",
+            };
+            logger::insist(format!(
+                "{}: columns {} and {} can be one number with {mark} in it, in each row; then rows \
+                 have no names beyond the header: put quotes around such numbers, or name all \
+                 columns in the header if they are two",
+                self.file,
+                column,
+                column + 1
+            ));
+        }
+        Ok(())
     }
 
     /// The names of the columns, if there are any.
@@ -134,14 +183,7 @@ impl Planner<'_> {
             };
         }
         if options.header || options.row_names {
-            let has_numbers = survey.kinds.iter().any(|kind| kind.is_number());
-            if has_numbers && survey.has_names_in_comment(self.dialect) {
-                logger::insist(format!(
-                    "{}: a comment may name the columns, and --header makes line {} names, too: \
-                     --no-header reads it as data",
-                    self.file, survey.first_line
-                ));
-            }
+            self.tell_of_names_above();
             return Ok(Some(first()));
         }
         let verdict = survey.first_row();
@@ -201,6 +243,14 @@ impl Planner<'_> {
                 };
                 let mut kinds = survey.kinds.iter().enumerate();
                 let is_odd = |index| survey.odd_numbers.contains(&index);
+                let settings = match survey.settings_above() {
+                    Some(lines) => format!(
+                        "; or --skip {lines} if the table begins in line {}, as the first column has \
+                         words above it alone",
+                        lines + 1
+                    ),
+                    None => String::new(),
+                };
                 if kinds
                     .any(|(index, kind)| wanted(index) && (*kind != Kind::Word || is_odd(index)))
                 {
@@ -223,13 +273,38 @@ impl Planner<'_> {
                                  and this row is data; --header if this row names them"
                             }
                             None => "give --header or --no-header",
-                        },
+                        }
+                        .to_owned()
+                            + &settings,
                     ));
                 }
                 // None of these words is a number, which is told when they are read.
                 comment()
             }
         })
+    }
+
+    /// Says so if a line above the header that the user wants may name the columns: then the header
+    /// is the first row of data, which is no longer read.
+    fn tell_of_names_above(&self) {
+        let survey = self.survey;
+        let holds = |kind: Kind| survey.kinds.contains(&kind);
+        if !(holds(Kind::Integer) || holds(Kind::Float)) {
+            return;
+        }
+        let is_named = |names: &[String]| names.iter().any(|name| survey::is_name(name));
+        let above = if self.names_in_comments().any(|names| is_named(&names.names)) {
+            "a comment"
+        } else if self.skipped_header() && survey.has_values() {
+            "the last line that --skip passes over"
+        } else {
+            return;
+        };
+        logger::insist(format!(
+            "{}: {above} may name the columns, and --header makes line {} names, too: --no-header \
+             reads it as data",
+            self.file, survey.first_line
+        ));
     }
 
     /// The names that each comment above the first row may be, the last one first.
@@ -285,14 +360,30 @@ pub(in crate::text) fn tell_of_numbers_as_names(
         let value = spelling.value(&bytes);
         before = value.filter(|&value| before.is_some_and(|before| before < value));
         fields += 1;
-        if !are_years && before.is_none() || fields > MOST_FIELDS {
+        if fields > MOST_FIELDS {
             return Ok(());
         }
     }
-    if fields > 1 {
+    let mut second = 0;
+    while second <= fields && matches!(sample.step(), Step::Field(_)) {
+        second += 1;
+    }
+    let is_short = second == fields + 1;
+    if fields > 1 && (are_years || before.is_some() || is_short) {
         let survey = Survey::of(lexer, spelling, &[]);
+        let name = &lexer.input.name;
         if survey.looks_counted_in_words() {
-            tell_of_numbers_that_may_be_names(&lexer.input.name, &survey);
+            tell_of_numbers_that_may_be_names(name, &survey);
+        } else if survey.rows > 1 && survey.widths == Some((second, second)) && is_short {
+            let (line, names) = match survey.has_other_cells() {
+                true => (survey.first_line, "--delimiter tab and --header"),
+                false => (survey.first_line, "--row-names"),
+            };
+            logger::insist(format!(
+                "{name}: line {line}: this row has a field less than all others, and is read as \
+                 data: give {names} if it names columns, and the others begin with names of rows; \
+                 --skip {line} if it holds sizes; --no-header if it is data"
+            ));
         }
     }
     Ok(())

@@ -104,7 +104,9 @@ pub(super) fn in_line(
     }
     let next = rest.split_whitespace().next().unwrap_or("");
     if word.ends_with([':', '=']) && word.len() > 1 && is_number(next) {
-        return Some(Oddity::Labelled(r"sed -E 's/[^ ]*[=:] +//g'"));
+        return Some(Oddity::Labelled(
+            r"sed -E 's/[^[:space:]]*[=:][[:space:]]+//g'",
+        ));
     }
     let inner = word
         .strip_prefix('(')

@@ -250,14 +250,25 @@ pub(super) fn joining(sign: char, delimiter: Option<u8>) -> String {
 /// unless it stands in quotes, and what follows the sign is no rest of a date.
 pub(super) fn turning(delimiter: Option<u8>, quoted: bool) -> String {
     if quoted {
-        return r#"sed -E 's/"([0-9.,]*[0-9]) *-"/"-\1"/g'"#.into();
+        return r#"sed -E 's/"([0-9.][^[:alpha:]":/-]*)-"/"-\1"/g'"#.into();
     }
-    let (digits, space, end) = match delimiter {
-        None => ("[0-9.,]", "", " ".into()),
-        Some(b',') => ("[0-9.]", " *", ",\"".into()),
-        Some(delimiter) => ("[0-9.,]", " *", format!("{}\"", in_class(delimiter))),
+    // Whatever marks of thousands are.
+    let (start, inner, end) = match delimiter {
+        None => (
+            "(^|[[:space:]])".into(),
+            "[:space:]".into(),
+            "(,?([[:space:]]|$))".into(),
+        ),
+        Some(delimiter) => {
+            let mark = in_class(delimiter);
+            (
+                format!("(^|[{mark}]) *"),
+                mark.clone(),
+                format!("([[:space:]]*([{mark}]|$))"),
+            )
+        }
     };
-    format!(r"sed -E 's/({digits}*[0-9]){space}-([{end}\r]|$)/-\1\2/g'")
+    format!("sed -E ':a; s/({start})([0-9.][^[:alpha:]\":/{inner}-]*)-{end}/\\1-\\3\\4/; ta'")
 }
 
 /// A delimiter between the brackets of a pattern.

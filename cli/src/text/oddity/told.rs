@@ -6,6 +6,9 @@ use super::{Oddity, is_comparison, is_multiple, is_plain, printed, signs};
 pub(in crate::text) const WITHOUT_RULES: &str = "grep -vE '^[-=_+|:,;[:space:]]*([-=_]{3}|\
      [-=_][+|:]|[+|:][-=_])[-=_+|:,;[:space:]]*$'";
 
+/// What takes comments of SQL out.
+pub(in crate::text) const WITHOUT_DASHES: &str = "grep -vE '^ *--' FILE | warpfold ...";
+
 /// How a text comes to the command from a program that mends it.
 pub(in crate::text) struct Feed {
     /// The line of the word.
@@ -19,10 +22,14 @@ pub(in crate::text) struct Feed {
     /// Whether quotes stand around the field, or around any of its line.
     pub(in crate::text) quoted: bool,
     pub(in crate::text) has_quotes: bool,
+    /// Whether its line is that of formats, below the header of an RDB table.
+    pub(in crate::text) has_formats: bool,
     /// Whether its line ends with CR and LF.
     pub(in crate::text) has_cr: bool,
     /// Whether a comma stands in the field, or before fractions.
     pub(in crate::text) has_comma: bool,
+    /// Whether a comma stands between digits of the rest of the line, and the user does not say why.
+    pub(in crate::text) has_other_comma: bool,
     /// A pattern for what follows digits and begins with a comma, if the user says that commas
     /// stand in numbers.
     pub(in crate::text) comma: Option<&'static str>,
@@ -33,6 +40,18 @@ impl Oddity {
     pub(in crate::text) fn told(&self, feed: &Feed) -> (String, String) {
         let without = |program: String| feed.line(&program);
         let (what, remedy) = match self {
+            _ if feed.has_formats => (
+                "RDB tables have widths and types of columns in this line".into(),
+                format!("take it out, as {}", without(format!("sed {}d", feed.line_number))),
+            ),
+            Oddity::Zoned => (
+                "mainframes write the sign with the last digit like this; or it is a label, or \
+                 hexadecimal"
+                    .into(),
+                "write numbers in decimal: of a mainframe { is a last 0, A to I are 1 to 9; and of what is negative } is 0, J to R are 1 \
+                 to 9, with a minus in front"
+                    .into(),
+            ),
             Oddity::Percent => (
                 "it is a percentage".into(),
                 format!("take the sign out, as {}", feed.line("tr -d %")),
@@ -160,10 +179,20 @@ impl Oddity {
             ),
             Oddity::Spread => (
                 "the error of a number follows it".into(),
-                format!(
-                    "take both out, as {}, or choose the columns of numbers with --column",
-                    feed.line(&signs::without_spreads(feed.comma))
-                ),
+                match feed.has_other_comma {
+                    true => "give --thousands , first if a comma stands between thousands, \
+                             --decimal , if before a fraction; or choose the columns of numbers \
+                             with --column"
+                        .into(),
+                    false => format!(
+                        "take both out, as {}, or choose the columns of numbers with --column",
+                        feed.line(&signs::without_spreads(feed.comma))
+                    ),
+                },
+            ),
+            Oddity::Dashes => (
+                "comments of SQL begin like this".into(),
+                format!("take such lines out, as {WITHOUT_DASHES}, if they are comments"),
             ),
             Oddity::Footer => (
                 "psql counts the rows like this".into(),
@@ -214,10 +243,10 @@ impl Oddity {
                 ),
             ),
             Oddity::Index => (
-                "R counts numbers or rows like this, in front of each line".into(),
+                "R and lists count numbers or rows like this, in front of each line".into(),
                 format!(
                     "take them out, as {}",
-                    feed.line(r"sed -E 's/^ *\[[0-9]*,?\]//'")
+                    feed.line(r"sed -E 's/^ *(\[[0-9]*,?\]|[0-9]+\))//'")
                 ),
             ),
             Oddity::Rule => (

@@ -3,12 +3,16 @@
 use super::Rows;
 use crate::failure::Failure;
 use crate::number::{BadNumber, DType, TO_F64};
-use crate::text::layout::{WITHOUT_QUOTES, Width, named_mark};
+use crate::text::layout::{WITHOUT_QUOTES, Width, named_mark, printed_format, skipping};
 use crate::text::lexer::Field;
 use crate::text::oddity::{self, Oddity, WITHOUT_RULES};
 use crate::text::spelling::{Bad, Kind};
 use crate::text::survey::is_name;
 use crate::text::{Mistake, shown};
+
+/// What comes before all programs where lines end in CR alone, in which these see one line.
+const WITH_LF: &str = "first let its lines end in LF in place of CR, as tr '\\r' '\\n' < FILE | \
+                       warpfold ...";
 
 impl Rows {
     #[cold]
@@ -42,11 +46,7 @@ impl Rows {
                 width.line
             ),
             match self.lines_above {
-                Some(lines) => {
-                    format!(
-                        "give --skip {lines} if the lines above are no part of the table; else {remedy}"
-                    )
-                }
+                Some(lines) => format!("give {}; else {remedy}", skipping(lines)),
                 None => remedy,
             },
         )
@@ -56,6 +56,7 @@ impl Rows {
         let line = self.lexer.line_before();
         let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+|: ".contains(byte));
         let remedy = match width.row_names {
+            _ if is_drawn && self.lexer.row_had_cr_alone() => return WITH_LF.into(),
             _ if is_drawn => {
                 return format!(
                     "take lines that are drawn out, as {WITHOUT_RULES} FILE | warpfold ..."
@@ -158,8 +159,14 @@ impl Rows {
                     {
                         let mark = token.iter().copied().find(|byte| is_mark(byte));
                         let mark = named_mark(mark.unwrap_or(b';').into());
-                        let remedy =
-                            format!("if {mark} separates columns, give --delimiter {mark}");
+                        let remedy = match self.ends_row(token, field) {
+                            true => "`;` ends rows, as in MATLAB: make it the end of a line, as \
+                                     tr ';' '\\n' < FILE | warpfold ..."
+                                .into(),
+                            false => {
+                                format!("if {mark} separates columns, give --delimiter {mark}")
+                            }
+                        };
                         (cause, Some(remedy))
                     }
                     (BadNumber::NotANumber, _)
@@ -207,6 +214,12 @@ impl Rows {
                 }
             }
         };
+        let remedy = match remedy {
+            Some(remedy) if remedy.contains(" FILE | ") && self.lexer.line_has_cr_alone(field) => {
+                Some(WITH_LF.into())
+            }
+            remedy => remedy,
+        };
         let mistake = Mistake {
             place,
             cause,
@@ -228,9 +241,7 @@ impl Rows {
             }
         };
         let skip = match self.lines_above {
-            Some(lines) => {
-                format!("; if lines above the table are no part of it, give --skip {lines}")
-            }
+            Some(lines) => format!("; or give {}", skipping(lines)),
             None => String::new(),
         };
         let oddity = self.oddity_of(token, field);
@@ -261,8 +272,11 @@ impl Rows {
             has_header: self.has_header,
             quoted: field.quoted,
             has_quotes: self.lexer.line_of(field).contains(&b'"'),
+            has_formats: self.has_formats(field),
             has_cr: self.lexer.line_has_cr(field),
             has_comma: self.spelling.is_decimal(b',') || self.lexer.bytes(field).contains(&b','),
+            has_other_comma: !self.spelling.uses(b',')
+                && has_comma_within(self.lexer.line_from(field)),
             comma: match (self.spelling.is_decimal(b','), self.spelling.uses(b',')) {
                 (true, _) => Some("(,[0-9]+)?"),
                 (_, true) => Some("(,[0-9]{3})*"),
@@ -279,6 +293,38 @@ impl Rows {
                 Oddity::in_line(token, line, self.lexer.fields() == 1, &self.spelling)
             }
         }
+    }
+
+    /// Whether a word stands in the first row below a header, and each word there is a width and a
+    /// letter, as below the header of RDB tables, and none in the next row.
+    fn has_formats(&self, field: &Field) -> bool {
+        let is_format = |word: &&[u8]| match word {
+            [digits @ .., letter] => {
+                let is_width = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+                is_width && b"sdnSDNM".contains(letter)
+            }
+            [] => false,
+        };
+        let words = |line| {
+            let words = <[u8]>::split(line, u8::is_ascii_whitespace);
+            words.filter(|word| !word.is_empty())
+        };
+        let (line, next) = (self.lexer.line_of(field), self.lexer.line_behind(field));
+        self.has_header
+            && self.first_line.is_none()
+            && words(line).all(|word| is_format(&word))
+            && !next.is_empty()
+            && !words(next).any(|word| is_format(&word))
+    }
+
+    /// Whether a semicolon behind a number ends a row: nothing follows in the line, or another
+    /// mark separates fields.
+    fn ends_row(&self, token: &[u8], field: &Field) -> bool {
+        let line = self.lexer.line_from(field);
+        let rest = line.get(token.len()..).unwrap_or_default();
+        let is_last = rest.trim_ascii().is_empty();
+        let ends = token.ends_with(b";") && memchr::memchr_iter(b';', token).count() == 1;
+        ends && (is_last || self.lexer.fields() > 1)
     }
 
     /// Whether a program shows a number like this, beside its name.
@@ -308,6 +354,14 @@ impl Rows {
                 format!("{remedy}; or give --words if it is a word, as NA is of Namibia")
             });
         }
+        if self.oddity_of(token, field) == Oddity::Dashes {
+            remedy = remedy.map(|remedy| {
+                format!(
+                    "{remedy}; or take such lines out, as {}, if they are comments",
+                    oddity::WITHOUT_DASHES
+                )
+            });
+        }
         let sign = match self.is_apart(token, field) {
             true => self.oddity_of(token, field).told(&self.feed(field)).1,
             false => return (cause, remedy),
@@ -321,6 +375,9 @@ impl Rows {
     /// What to do about a first word that may be the name of a column.
     fn remedy_of_names(&self, token: &[u8]) -> String {
         let line = self.lexer.row_line();
+        if let Some((what, remedy)) = printed_format(token).filter(|_| line == 1) {
+            return format!("{what}: {remedy}");
+        }
         let header = match !self.is_flat() {
             true => {
                 format!("if this line is a header, give --header, or --skip {line} to leave it out")
@@ -416,8 +473,9 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
     // A line end cuts its own two bytes apart.
     if is_utf16(1) || is_utf16(0) {
         return Some((
-            "this looks like text in UTF-16",
-            "iconv -f UTF-16LE -t UTF-8 FILE | warpfold ..., or with UTF-16BE",
+            "this looks like text in UTF-16, or like records that end in NUL",
+            "iconv -f UTF-16LE -t UTF-8 FILE | warpfold ..., or with UTF-16BE; tr '\\0' '\\n' < FILE \
+             | warpfold ... if records end in NUL, as find -print0 ends them",
         ));
     }
     if str::from_utf8(token).is_err() {
@@ -444,6 +502,14 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
                 "it holds a vertical tab",
                 "tr '\\013' ' ' < FILE | warpfold ...",
             )),
+            Some(0) => Some((
+                "it holds NUL, which ends records of find -print0 and others, or is in binary data",
+                "tr '\\0' '\\n' < FILE | warpfold ..., or --format raw and --dtype for binary data",
+            )),
+            Some(0x08) => Some((
+                "it holds backspaces, as bold letters of nroff",
+                "col -b < FILE | warpfold ...",
+            )),
             Some(b'\n' | b'\r') => Some((
                 "a line ends between its quotes",
                 "close them before the line ends, or take them out",
@@ -455,6 +521,13 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
             )),
         },
     }
+}
+
+/// Whether a comma stands between digits.
+fn has_comma_within(line: &[u8]) -> bool {
+    let is_within =
+        |three: &[u8]| three[0].is_ascii_digit() && three[1] == b',' && three[2].is_ascii_digit();
+    line.windows(3).any(is_within)
 }
 
 /// A word as a shell takes it.

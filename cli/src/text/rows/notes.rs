@@ -20,12 +20,7 @@ impl Rows {
         let losing = columns
             .iter()
             .filter(|column| column.has_zeros && !column.has_words);
-        let titles: Vec<String> = losing
-            .map(|column| {
-                let number = || (column.index + 1).to_string();
-                column.name.clone().unwrap_or_else(number)
-            })
-            .collect();
+        let titles: Vec<String> = losing.map(Found::title).collect();
         if !titles.is_empty() {
             logger::insist(format!(
                 "{}: these columns have zeros in front of their numbers, as codes have, and lose \
@@ -40,9 +35,10 @@ impl Rows {
     /// last one have as many fields as a row, and numbers among them.
     #[cold]
     pub(super) fn look_for_rows(&mut self, field: &Field) {
-        let (Some(delimiter), Some(width)) = (self.delimiter(), &self.width) else {
+        let Some(width) = &self.width else {
             return;
         };
+        let delimiter = self.delimiter();
         let bytes = self.lexer.bytes(field);
         let mut lacking = width.fields - self.lexer.fields().min(width.fields);
         let mut lines: Vec<&[u8]> = bytes
@@ -61,7 +57,13 @@ impl Rows {
         let are_rows = width.fields > 1
             && !lines.is_empty()
             && lines.iter().all(|line| {
-                let mut fields = line.split(|&byte| byte == delimiter);
+                let separates = |byte: &u8| match delimiter {
+                    Some(delimiter) => *byte == delimiter,
+                    None => byte.is_ascii_whitespace(),
+                };
+                let fields = line.split(separates);
+                // Between words there may be more white space.
+                let mut fields = fields.filter(|field| delimiter.is_some() || !field.is_empty());
                 let is_row = fields.clone().count() == lacking + 1;
                 lacking = width.fields - 1;
                 // In a sentence a space follows a comma.
@@ -124,6 +126,12 @@ impl Rows {
                     counted(beyond as usize, "field")
                 ),
             );
+        }
+        if self.lexer.has_nul {
+            logger::insist(format!(
+                "{name}: it holds NUL: if records end in it, as those of find -print0, they were \
+                 not told apart: tr '\\0' '\\n' < FILE | warpfold ..."
+            ));
         }
         if let Some((first, last)) = self.swallowed {
             logger::insist(format!(

@@ -56,6 +56,8 @@ pub(super) struct RowNames {
     pub(super) bare: bool,
     /// Whether a field and the next make a number in each row, with the delimiter as a mark in it.
     pub(super) joins: Vec<bool>,
+    /// Whether that is a mark of thousands in each row.
+    grouped: Vec<bool>,
     /// How many digits the next field has, if it has as many in each row.
     lengths: Vec<Option<usize>>,
     /// The names so far, and whether one came again: R has each once.
@@ -111,6 +113,11 @@ impl Codes {
                 most: length,
             });
         }
+    }
+
+    /// Takes note of a number with a point or an exponent: `01.10`, but not `0.10`.
+    pub(super) fn take_float(&mut self, field: &[u8]) {
+        self.has_zeros |= matches!(trim(field), [b'0', b'0'..=b'9', ..]);
     }
 
     /// What these and those look like.
@@ -187,6 +194,13 @@ impl RowNames {
         self.is_twice || self.quotes_numbers || has_commas
     }
 
+    /// The index of a field behind the names that may be the thousands of a number in each row,
+    /// whose rest is the next field.
+    pub(super) fn thousands(&self) -> Option<usize> {
+        let mut grouped = self.grouped.iter().enumerate().skip(1);
+        grouped.find(|(_, grouped)| **grouped).map(|(pair, _)| pair)
+    }
+
     /// Takes note of whether a field and the one before make a number: `1,250` or `1,5`, and where
     /// white space separates fields `1 250`.
     pub(super) fn join(
@@ -202,6 +216,7 @@ impl RowNames {
         };
         if self.joins.len() <= pair {
             self.joins.resize(pair + 1, true);
+            self.grouped.resize(pair + 1, true);
         }
         let digits = |bytes: &[u8]| {
             bytes
@@ -209,9 +224,10 @@ impl RowNames {
                 .take_while(|byte| byte.is_ascii_digit())
                 .count()
         };
-        let makes_one = self.joins[pair]
-            && !quoted
-            && before.is_some_and(|before| {
+        // Whether they make one, and whether by thousands.
+        let made = before
+            .filter(|_| self.joins[pair] && !quoted)
+            .map(|before| {
                 let whole = before.strip_prefix(b"-").or(before.strip_prefix(b"+"));
                 let whole = whole.unwrap_or(before);
                 let (first, second) = (digits(whole), digits(bytes));
@@ -221,14 +237,19 @@ impl RowNames {
                     .strip_prefix(b".")
                     .is_some_and(|rest| digits(rest) == rest.len());
                 let is_grouped = first <= 3 && second == 3 && (rest.is_empty() || fraction);
-                is_number
-                    && match delimiter {
-                        Some(b',') => rest.is_empty() || is_grouped,
-                        None => is_grouped,
-                        Some(_) => false,
-                    }
+                let makes_one = match delimiter {
+                    Some(b',') => rest.is_empty() || is_grouped,
+                    None => is_grouped,
+                    Some(_) => false,
+                };
+                (
+                    is_number && makes_one,
+                    is_grouped && whole.first() != Some(&b'0'),
+                )
             });
+        let (makes_one, is_grouped) = made.unwrap_or_default();
         self.joins[pair] = makes_one;
+        self.grouped[pair] &= makes_one && is_grouped;
         match self.lengths.get_mut(pair) {
             None => self.lengths.push(Some(bytes.len())),
             Some(length) => *length = length.filter(|&length| length == bytes.len()),

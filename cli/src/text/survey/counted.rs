@@ -61,7 +61,8 @@ impl Below {
     }
 
     /// Whether the first row counts, and others do not: each of its numbers lies beyond all those
-    /// below it. Three numbers can grow by chance, and two are far from the others.
+    /// below it. Three numbers can grow by chance, and two are far from the others. Four that are
+    /// no counts of things, since they have fractions or signs, need not lie beyond others.
     fn counts_alone(&self, numbers: &[(usize, f64)]) -> bool {
         let Some(first) = &self.first else {
             return false;
@@ -74,18 +75,35 @@ impl Below {
         };
         let is_seldom = |rows: usize| 2 * rows < self.rows;
         let is_even = count_evenly(numbers) && is_seldom(self.even);
+        let is_scale = || numbers.iter().any(|(_, n)| *n < 0.0 || n.fract() != 0.0);
+        let is_round = || are_neighbours_of_a_scale(first[0], first[1]) && self.rows > 1;
         // Wavelengths above what was measured there.
-        let is_far = || count_evenly(numbers) && are_apart(10.0) && self.are_above();
+        let is_far = || count_evenly(numbers) && are_apart(10.0) && self.are_beyond();
         self.rows > 0
             && match first.len() {
                 0 | 1 => false,
-                2 => is_even && first[0] >= 1.0 && are_apart(10.0) && self.are_above(),
+                2 => {
+                    let counts = is_even || is_round();
+                    counts && first[0] >= 1.0 && are_apart(10.0) && self.are_above()
+                }
                 3 => is_even && are_apart(1.0) || is_far(),
                 _ => {
                     let is_telling = is_even || grow(numbers) && is_seldom(self.growing);
-                    is_telling && are_apart(1.0) || is_far()
+                    is_telling && are_apart(1.0) || is_even && is_scale() || is_far()
                 }
             }
+    }
+
+    /// Whether the first row is above all others in each column, or goes from below 0 and all others
+    /// to above them.
+    fn are_beyond(&self) -> bool {
+        let numbers = self.first.iter().flatten().zip(&self.ranges);
+        let mut ends = numbers.clone().take(1).chain(numbers.last());
+        let spans = ends
+            .next()
+            .is_some_and(|(number, (least, _))| *number < least.min(0.0))
+            && ends.next().is_some_and(|(number, (_, most))| number > most);
+        spans || self.are_above()
     }
 
     /// Whether the first row is above all others in each column.
@@ -105,16 +123,12 @@ impl Survey {
         self.are_years(&numbers) || count_evenly(&numbers)
     }
 
-    /// The numbers of the first row, with their index; nothing if one has a sign or a mark.
+    /// The numbers of the first row, with their index; nothing if one is a truth value or not
+    /// finite.
     fn first_numbers(&self) -> Option<Vec<(usize, f64)>> {
         let kinds = self.kinds.iter().enumerate();
-        let numbers = kinds.filter(|(_, kind)| matches!(kind, Kind::Integer | Kind::Float));
-        let number = |(index, _): (usize, &Kind)| {
-            let number = self.first[index].parse::<f64>().ok();
-            number
-                .filter(|number| *number >= 0.0)
-                .map(|number| (index, number))
-        };
+        let numbers = kinds.filter(|(_, kind)| kind.is_number());
+        let number = |(index, _): (usize, &Kind)| self.values[index].map(|number| (index, number));
         numbers.map(number).collect()
     }
 
@@ -135,12 +149,14 @@ impl Survey {
         };
         let counts = numbers.iter().map(|&(index, _)| below(index));
         let (all, years) = counts.fold((0, 0), |sum, (all, years)| (sum.0 + all, sum.1 + years));
-        let is_each = |&(_, number): &(usize, f64)| {
+        let is_each = |&(index, number): &(usize, f64)| {
             let is_one = match numbers.len() {
                 1 => is_year,
                 _ => is_period,
             };
-            number.fract() == 0.0 && is_one(number as i64)
+            // A year has no mark in it.
+            let is_plain = self.first[index].parse::<f64>().is_ok();
+            is_plain && number.fract() == 0.0 && is_one(number as i64)
         };
         !numbers.is_empty() && numbers.iter().all(is_each) && all > 0 && 2 * years < all
     }
@@ -204,6 +220,14 @@ fn count_evenly(numbers: &[(usize, f64)]) -> bool {
     // Decimal fractions are rounded.
     let is_step = |pair: &[(usize, f64)]| (pair[1].1 - pair[0].1 - step).abs() <= 1e-6 * step;
     is_telling && step > 0.0 && numbers.windows(2).all(is_step)
+}
+
+/// Whether numbers grow by a step that scales have: 1, 2, 2.5 or 5, or one of these with zeros.
+fn are_neighbours_of_a_scale(first: f64, second: f64) -> bool {
+    let step = second - first;
+    let digits = step / 10_f64.powf(step.log10().floor());
+    let is_near = |round: f64| (digits - round).abs() <= 1e-6 * round;
+    step > 0.0 && [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().any(is_near)
 }
 
 fn is_year(number: i64) -> bool {
