@@ -277,7 +277,11 @@ fn a_minus_behind_goes_before_whatever_the_marks_of_thousands_are() {
             "1000",
         ),
         ("reduce --delimiter , --no-header", "3-,4-,5\n", "-2"),
-        ("reduce --decimal , --delimiter ;", "1,5-;1\n", "-0.5"),
+        (
+            "reduce --no-header --decimal , --delimiter ;",
+            "1,5-;1\n",
+            "-0.5",
+        ),
     ] {
         let error = fail(line, text);
         let mended = mended(&error, text);
@@ -318,12 +322,12 @@ fn records_that_end_in_nul_are_told() {
         assert!(told.contains("it holds NUL"), "{told}");
         pass(line, &text.replace('\0', "\n"));
     }
-    let error = fail("reduce", "5\06\07\0");
+    let error = fail("reduce", "5\x006\x007\0");
     assert!(
         error.contains("UTF-16") && error.contains(r"tr '\0' '\n'"),
         "{error}"
     );
-    assert!(fail("reduce", "15\016\0").contains(r"tr '\0' '\n'"));
+    assert!(fail("reduce", "15\x0016\0").contains(r"tr '\0' '\n'"));
     assert!(fail("reduce", "1\u{8}12\u{8}2\n").contains("col -b"));
     // What is skipped need be no text.
     assert_eq!(pass("reduce --skip 1", "a\0b\n1\n2\n"), "3");
@@ -362,11 +366,13 @@ fn lines_of_words_in_dat_are_text() {
         ("na.dat", b"N/A\nN/A\n"),
         ("h.dat", b"x y\n"),
         ("raw.dat", b"\x01\0\x02\0abc\n"),
+        ("ten.dat", b"\n"),
     ]);
     let pass = |line: &str| String::from_utf8(pass_in(folder.path(), line, b"")).unwrap();
     assert_eq!(pass("reduce --skip 200 pre.dat"), "10\n");
     assert_eq!(pass("reduce --column x h.dat"), "0\n");
     assert_eq!(pass("reduce --dtype u16 raw.dat"), "27847\n");
+    assert_eq!(pass("reduce --dtype u8 ten.dat"), "10\n");
     let error = fail_in(folder.path(), "reduce --dtype f32 pre.dat", b"");
     assert!(error.contains("`this` is not a number"), "{error}");
     let output = run_in(folder.path(), "reduce --missing skip na.dat", b"");
@@ -430,6 +436,21 @@ fn quotes_around_rows_of_words_are_told() {
         assert_eq!(pass("reduce --column size", &text.replace('"', "")), "100");
     }
     pass("reduce --column size", "name size\n\"a b\nc\" 7\n");
+}
+
+#[test]
+fn a_quote_in_the_header_that_holds_rows_is_told() {
+    for (line, text, sum) in [
+        ("tab", "v\t\"note\n5\tx\n6\ty\"\n7\tz\n", "7"),
+        (",", "v,\"size 6\"\"\n5,1\"\n6,2\n7,3\n", "13"),
+    ] {
+        let line = format!("reduce --column v --delimiter {line}");
+        let (found, told) = noted(&line, text);
+        assert_eq!(found, sum);
+        assert!(told.contains("look like rows"), "{told}");
+        assert_eq!(pass(&line, &text.replace('"', "")), "18");
+    }
+    pass("reduce --column v --delimiter ,", "v,\"unit\n(m)\"\n6,2\n");
 }
 
 #[test]

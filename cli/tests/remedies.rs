@@ -612,6 +612,8 @@ fn a_sum_of_a_group_that_is_too_large_names_an_option_of_group() {
 
 #[test]
 fn control_characters_are_no_part_of_numbers() {
-    let error = fail("reduce", "12\0\0\x0034");
+    let error = fail("reduce", "12\x01\x0134");
     assert!(error.contains("tr '\\000-\\010\\016-\\037' ' '"), "{error}");
+    let error = fail("reduce", "12\0\0\x0034");
+    assert!(error.contains(r"tr '\0' '\n'"), "{error}");
 }

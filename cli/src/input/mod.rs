@@ -491,7 +491,8 @@ impl Looks {
         if has_digits && all(&of_number) {
             return Looks::Numbers { lines };
         }
-        if !lines || !all(&|byte| !byte.is_ascii_control()) {
+        let has_words = start.iter().any(u8::is_ascii_alphanumeric);
+        if !lines || !has_words || !all(&|byte| !byte.is_ascii_control()) {
             return Looks::Binary;
         }
         // A few letters may be of other alphabets.
@@ -500,9 +501,12 @@ impl Looks {
             Ok(_) => true,
             Err(error) => cut && error.error_len().is_none(),
         };
-        match is_utf8 || others * 8 <= start.len() {
-            true => Looks::Lines,
-            false => Looks::OtherText,
+        // Without digits, small integers of 8 bits can look like that.
+        match (is_utf8, has_digits) {
+            (true, _) => Looks::Lines,
+            (false, true) if others * 8 <= start.len() => Looks::Lines,
+            (false, true) => Looks::OtherText,
+            (false, false) => Looks::Binary,
         }
     }
 }

@@ -344,6 +344,9 @@ impl Rows {
     fn read_header(&mut self) -> Result<()> {
         let mut header = Vec::new();
         while let Step::Field(field) = self.lexer.step()? {
+            if field.lines > 0 && self.swallowed.is_none() {
+                self.look_for_rows(&field);
+            }
             header.push(self.lexer.bytes(&field).into_owned());
         }
         let has_numbers = header

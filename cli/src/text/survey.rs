@@ -430,13 +430,13 @@ impl Survey {
     }
 
     /// The lines above the first row that begins with a number, if rows below the first begin with
-    /// words, and all of these stand above it: settings of what measured the table.
+    /// names, and all of these stand above it: settings of what measured the table.
     pub(super) fn settings_above(&self) -> Option<u64> {
         let (line, words) = self.first_number?;
         let first = self.columns.first()?;
         let are_above = words > 0 && words == first.words && first.words < first.numbers;
-        let is_word = self.kinds.first() == Some(&Kind::Word);
-        (are_above && is_word).then_some(line - 1)
+        let are_names = first.digits == 0 && self.kinds.first() == Some(&Kind::Word);
+        (are_above && are_names).then_some(line - 1)
     }
 
     /// Whether a word of the first row is a number with a mark in it, or something beside it.
