@@ -3,8 +3,8 @@
 // Its tiles lie at multiples of their length in the stream (grid/stream_sums.cuh says why). Those
 // between the first and the last are whole, and are scanned as those of an array (rows.cuh). The
 // first one may start before the piece, and the last one ends after it: it may hold no item at all.
-// These two are edges. They take plain loops: blocks of the carry
-// stand where the items before the piece would, and nothing stands behind its end.
+// These two are edges, and are scanned by loops. Blocks of the carry stand where the items before
+// the piece would.
 //
 // The block of the last tile leaves the sums of the aligned blocks before the piece's end, for the
 // next piece.

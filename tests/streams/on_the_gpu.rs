@@ -7,7 +7,9 @@ use crate::support::{gpu, seed};
 use half::f16;
 use warpfold::cuda::cudarc::driver::CudaContext;
 use warpfold::ops::{Add, Max};
-use warpfold::{Device, Error, Monoid, Prefixes, inclusive_scan, map, reduce, zip};
+use warpfold::{
+    Device, Error, Monoid, Prefixes, Reducer, Scanner, inclusive_scan, map, reduce, zip,
+};
 
 /// Streams of some lengths, in pieces that end anywhere.
 fn check<T: Sample, Op: Monoid<T>>(longest: usize, streams: u64) {
@@ -41,6 +43,30 @@ fn long_slices_go_in_chunks() {
     let Some(device) = gpu(0) else { return };
     check::<f32, Add>(&device, (64 << 20) / 4 + 77);
     check::<u64, Bracketing>(&device, (40 << 20) / 8);
+}
+
+/// So long that whole waves are scanned by an engine of their own.
+#[test]
+fn long_pieces_hold_whole_waves() {
+    fn check<T: Sample, Op: Monoid<T>>(device: &Device, len: usize, cut: usize) {
+        let input = sample::<T>(len, 13);
+        for prefixes in [Prefixes::inclusive(), Prefixes::exclusive()] {
+            let expected = Scanner::<T, Op>::new(prefixes).scan(&input).unwrap();
+            let mut scanner = device.scanner::<T, Op>(prefixes);
+            let mut results = Vec::with_capacity(len);
+            for piece in [&input[..cut], &input[cut..len - 5], &input[len - 5..]] {
+                let mut piece = device.upload(piece).unwrap();
+                scanner.scan_in_place(&mut piece).unwrap();
+                results.extend(piece.into_vec().unwrap());
+            }
+            assert_same(&results, &expected, std::any::type_name::<(T, Op)>());
+            let sum = Reducer::new().after(scanner.carry().unwrap()).value();
+            assert_same(&[sum], &[reduce::<T, Op>(&input).unwrap()], "the carry");
+        }
+    }
+    let Some(device) = gpu(0) else { return };
+    check::<f32, Add>(&device, 80_000_077, 1_234_567);
+    check::<u64, Bracketing>(&device, 40_000_000, 1 << 20);
 }
 
 /// Pinned memory is copied from where it lies, and to there.
