@@ -19,6 +19,7 @@ mod failure;
 mod fuzz;
 mod help;
 mod input;
+mod json;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod logger;

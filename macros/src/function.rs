@@ -130,7 +130,8 @@ pub(crate) fn definition(ident: &Ident, key: &Type, translation: &Translation) -
 /// The types of the arguments and of the value, if the signature is one that has them.
 fn types_of(function: &ItemFn) -> Option<(Vec<&Type>, &Type)> {
     let signature = &function.sig;
-    let of_other_kind = signature.asyncness.is_some() || signature.unsafety.is_some();
+    let of_other_kind =
+        signature.asyncness.is_some() || matches!(signature.safety, syn::Safety::Unsafe(_));
     let is_unbound = |parameter: &syn::TypeParam| parameter.bounds.is_empty();
     if of_other_kind
         || signature.generics.where_clause.is_none()

@@ -269,7 +269,7 @@ fn of_impl(mut block: ItemImpl) -> Result<TokenStream> {
     let element = block
         .trait_
         .as_ref()
-        .and_then(|(_, path, _)| path.segments.last())
+        .and_then(|(path, _)| path.segments.last())
         .and_then(|last| match &last.arguments {
             PathArguments::AngleBracketed(arguments) => arguments.args.first(),
             _ => None,

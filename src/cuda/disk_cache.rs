@@ -20,10 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const DIRECTORY_VARIABLE: &str = "WARPFOLD_CACHE_DIR";
 
 /// Names the format; another format gets another word.
-const MAGIC: &[u8; 8] = b"wfcache2";
+const MAGIC: &[u8; 8] = b"wfcache3";
+
+/// Those of a hash.
+const HASH_BYTES: usize = 32;
 
 /// The magic word, the key, the hash of the image.
-const HEADER_BYTES: usize = MAGIC.len() + 2 * blake3::OUT_LEN;
+const HEADER_BYTES: usize = MAGIC.len() + 2 * HASH_BYTES;
 
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
 
@@ -41,18 +44,32 @@ pub(super) struct DiskCache {
 
 /// The name of an entry: a hash of everything that can change the code.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key(blake3::Hash);
+pub(super) struct Key([u8; HASH_BYTES]);
 
 impl Key {
     pub(super) fn new(parts: &[&[u8]]) -> Key {
-        let mut hasher = blake3::Hasher::new();
+        let mut state = hash_parameters().to_state();
         for part in parts {
             // The length comes first, so no part can pass for the end of another.
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            state.update(&(part.len() as u64).to_le_bytes());
+            state.update(part);
         }
-        Key(hasher.finalize())
+        Key(bytes_of(&state.finalize()))
     }
+}
+
+fn hash(data: &[u8]) -> [u8; HASH_BYTES] {
+    bytes_of(&hash_parameters().hash(data))
+}
+
+fn hash_parameters() -> blake2b_simd::Params {
+    let mut parameters = blake2b_simd::Params::new();
+    parameters.hash_length(HASH_BYTES);
+    parameters
+}
+
+fn bytes_of(hash: &blake2b_simd::Hash) -> [u8; HASH_BYTES] {
+    hash.as_bytes().try_into().expect("it has as many bytes")
 }
 
 impl DiskCache {
@@ -95,7 +112,8 @@ impl DiskCache {
     }
 
     pub(super) fn path(&self, key: Key) -> PathBuf {
-        self.directory.join(key.0.to_hex().as_str())
+        let digits = key.0.map(|byte| format!("{byte:02x}"));
+        self.directory.join(digits.concat())
     }
 
     /// The entry of `key`, if there is a valid one. A damaged or foreign one counts as none.
@@ -125,8 +143,8 @@ impl DiskCache {
         // Private from the start: tempfile creates with mode 0600. Removed again if anything fails.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         file.write_all(MAGIC)?;
-        file.write_all(key.0.as_bytes())?;
-        file.write_all(blake3::hash(image).as_bytes())?;
+        file.write_all(&key.0)?;
+        file.write_all(&hash(image))?;
         file.write_all(image)?;
         file.persist(self.path(key)).map_err(|error| error.error)?;
         Ok(())
@@ -150,11 +168,11 @@ fn read_entry(path: &Path, key: Key) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is damaged: it ends in its header"));
     }
     let image = entry.split_off(HEADER_BYTES);
-    let (name, checksum) = entry[MAGIC.len()..].split_at(blake3::OUT_LEN);
-    if name != key.0.as_bytes() {
+    let (name, checksum) = entry[MAGIC.len()..].split_at(HASH_BYTES);
+    if name != key.0 {
         return Err(io::Error::other("it is another kernel's"));
     }
-    if checksum != blake3::hash(&image).as_bytes() {
+    if checksum != hash(&image) {
         return Err(io::Error::other(
             "it is damaged: its checksum does not match",
         ));
@@ -280,8 +298,7 @@ mod tests {
         let (_directory, cache) = cache();
         let key = Key::new(&[b"key"]);
         cache.store(key, b"image");
-        let checksum = blake3::hash(b"image");
-        let old = [b"wfcache1", &checksum.as_bytes()[..], b"image"].concat();
+        let old = [b"wfcache1", &hash(b"image")[..], b"image"].concat();
         fs::write(cache.path(key), old).unwrap();
         assert_eq!(cache.load(key), None);
         cache.store(key, b"image");

@@ -148,9 +148,10 @@ impl Translator {
         let mut head = String::new();
         for (number, arm) in choice.arms.iter_mut().enumerate() {
             self.scopes.push(Vec::new());
+            let (pattern, mut guard) = parts_of(&mut arm.pat);
             let (bindings, conditions) = self.aside(|this| -> Result<Vec<String>> {
-                let mut conditions: Vec<String> = this.pattern(&arm.pat, &value)?.into_iter().collect();
-                if let Some((_, guard)) = &mut arm.guard {
+                let mut conditions: Vec<String> = this.pattern(pattern, &value)?.into_iter().collect();
+                if let Some(guard) = &mut guard {
                     let span = guard.span();
                     let (lines, guard) = this.aside(|this| this.value(guard));
                     if !lines.is_empty() {
@@ -161,15 +162,15 @@ impl Translator {
                 Ok(conditions)
             });
             let conditions = conditions?;
-            if !bindings.is_empty() && arm.guard.is_some() {
+            if !bindings.is_empty() && guard.is_some() {
                 return Err(Error::new_spanned(
-                    &arm.pat,
+                    pattern,
                     "a name in a guarded pattern cannot be `mut`: copy it in the arm",
                 ));
             }
             let is_last = number + 1 == count || conditions.is_empty();
             // Rust has made sure that the last arm takes what is left.
-            if !(is_last && arm.guard.is_none()) {
+            if !(is_last && guard.is_none()) {
                 head += &format!("if ({}) ", conditions.join(" && "));
             }
             self.braces(&head, |this| {
@@ -178,14 +179,14 @@ impl Translator {
                 }
                 this.give_to(&mut arm.body, target)
             })?;
-            let names = are_variables(&arm.pat);
+            let names = are_variables(pattern);
             if !names.is_empty() {
                 let body = &arm.body;
                 *arm.body = Expr::Verbatim(quote!({ #names #body }));
             }
             head = "else ".to_owned();
             self.scopes.pop();
-            if is_last && arm.guard.is_none() {
+            if is_last && guard.is_none() {
                 self.rest_of_arms(&mut choice.arms[number + 1..])?;
                 break;
             }
@@ -343,6 +344,14 @@ fn is_assignment(op: &BinOp) -> bool {
             | BinOp::ShlAssign(_)
             | BinOp::ShrAssign(_)
     )
+}
+
+/// The pattern of an arm, and the condition after its `if`.
+fn parts_of(pattern: &mut Pat) -> (&Pat, Option<&mut Expr>) {
+    match pattern {
+        Pat::Guard(guarded) => (&guarded.pat, Some(&mut guarded.guard)),
+        pattern => (pattern, None),
+    }
 }
 
 fn no_label(label: Option<&Label>) -> Result<()> {

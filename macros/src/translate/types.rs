@@ -6,7 +6,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{
     Error, Expr, FnArg, GenericArgument, GenericParam, Ident, Pat, PathArguments, Result,
-    ReturnType, Signature, Type,
+    ReturnType, Safety, Signature, Type,
 };
 
 /// Rejects types that no value on a GPU can have, as far as their names show it. The others must
@@ -62,7 +62,7 @@ pub(crate) fn check_type(ty: &Type) -> Result<()> {
         Type::Slice(_) => {
             wrong("there are no slices in functions that run on a GPU: use a fixed array `[T; N]`")
         }
-        Type::BareFn(_) | Type::ImplTrait(_) | Type::TraitObject(_) => wrong(
+        Type::FnPtr(_) | Type::ImplTrait(_) | Type::TraitObject(_) => wrong(
             "functions and traits cannot be passed on a GPU: call a function with #[warpfold::function] by its name",
         ),
         Type::Never(_) => wrong("a function that runs on a GPU must return a value"),
@@ -80,7 +80,7 @@ pub(super) fn check_signature(signature: &Signature) -> Result<Vec<(&Pat, &Type)
     if let Some(asyncness) = &signature.asyncness {
         return wrong(asyncness, "a function that runs on a GPU cannot be `async`");
     }
-    if let Some(unsafety) = &signature.unsafety {
+    if let Safety::Unsafe(unsafety) = &signature.safety {
         return wrong(
             unsafety,
             "a function that runs on a GPU cannot be `unsafe`: nothing it can do needs it",
