@@ -27,7 +27,7 @@ pub(crate) fn fold<T: Element, Op: Monoid<T>>(
     input: &[T],
 ) -> Option<T::Accumulator> {
     debug_assert!(Op::EXACT);
-    if is_number::<T::Accumulator>() && Op::COMMUTATIVE && input.len() >= LANES {
+    if const { is_number::<T::Accumulator>() && Op::COMMUTATIVE } && input.len() >= LANES {
         let sum = fold_in_lanes::<T, 16>(input, Op::combine);
         return append::<T, Op>(init, sum);
     }

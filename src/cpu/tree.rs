@@ -76,7 +76,8 @@ impl<A: Copy + Zeroable> Tree<A> {
         if let [element] = input {
             return element.widen();
         }
-        if is_number::<A>() && Op::EXACT && Op::COMMUTATIVE {
+        // A condition of constants: what no type takes is not compiled for it.
+        if const { is_number::<A>() && Op::EXACT && Op::COMMUTATIVE } {
             return fold_exactly(input, Op::combine);
         }
         self.up_sweep::<T, Op>(input);
@@ -162,10 +163,10 @@ pub(crate) fn block_sum_of<T: Element, Op: Monoid<T>>(
         || {
             let (get, prefetch) = (get, prefetch);
             let len = block_len::<T::Accumulator>();
-            if !is_number::<T::Accumulator>() {
+            if const { !is_number::<T::Accumulator>() } {
                 (0..len).step_by(STRIP).for_each(prefetch);
                 fold_runs::<T, Op>(&mut tree.levels, len, get)
-            } else if Op::EXACT && Op::COMMUTATIVE {
+            } else if const { Op::EXACT && Op::COMMUTATIVE } {
                 (0..len).step_by(STRIP).for_each(prefetch);
                 let mut lanes: [_; 32] = std::array::from_fn(|i| get(i).widen());
                 for row in (lanes.len()..len).step_by(lanes.len()) {
@@ -286,10 +287,12 @@ fn fold_exactly<T: Element>(
     input: &[T],
     combine: impl Fn(T::Accumulator, T::Accumulator) -> T::Accumulator + Copy,
 ) -> T::Accumulator {
-    match size_of::<T::Accumulator>() {
-        1 => fold_in_lanes::<T, 256>(input, combine),
-        2..=4 => fold_in_lanes::<T, 64>(input, combine),
-        _ => fold_in_lanes::<T, 16>(input, combine),
+    if const { size_of::<T::Accumulator>() == 1 } {
+        fold_in_lanes::<T, 256>(input, combine)
+    } else if const { size_of::<T::Accumulator>() <= 4 } {
+        fold_in_lanes::<T, 64>(input, combine)
+    } else {
+        fold_in_lanes::<T, 16>(input, combine)
     }
 }
 

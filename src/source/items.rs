@@ -57,6 +57,93 @@ type Fill<'a, T> = &'a (dyn Fn(usize, &mut [MaybeUninit<T>]) + Sync);
 /// The sum of a whole block of items, from a position on.
 pub(crate) type SumBlock<'a, A> = &'a (dyn Fn(&mut Tree<A>, usize) -> A + Sync);
 
+// These are functions of their own since a closure is compiled for all types of the function that
+// it stands in: for each kind of work.
+
+/// What gives some items of a form where they lie.
+///
+/// # Safety
+///
+/// As for [`Items::with`], as long as it is called.
+unsafe fn part_of<F: Form>(
+    arguments: &F::Arguments,
+    len: usize,
+) -> impl Fn(Range<usize>) -> Option<*const [F::Item]> + Sync {
+    move |range| {
+        assert!(range.end <= len);
+        // SAFETY: the positions are below `len`; the rest is the caller's.
+        unsafe { F::part(arguments, range) }.map(std::ptr::from_ref)
+    }
+}
+
+/// What writes items of a form.
+///
+/// # Safety
+///
+/// As for [`Items::with`], as long as it is called.
+unsafe fn fill_of<F: Form>(
+    arguments: &F::Arguments,
+    len: usize,
+) -> impl Fn(usize, &mut [MaybeUninit<F::Item>]) + Sync {
+    move |start, to| {
+        assert!(start + to.len() <= len);
+        let (first, count) = (start + AHEAD_BYTES / size_of::<F::Item>(), to.len());
+        // SAFETY: the positions are below `len`; the rest is the caller's.
+        unsafe {
+            evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
+                to.write(item);
+            });
+        }
+        F::prefetch(arguments, first.min(len)..(first + count).min(len));
+    }
+}
+
+/// What adds up a block of items of a form.
+///
+/// # Safety
+///
+/// As for [`Items::with`], as long as it is called.
+unsafe fn sum_block_of<F: Form<Item = T>, T: Element, Op: Monoid<T>>(
+    arguments: &F::Arguments,
+    len: usize,
+) -> impl Fn(&mut Tree<T::Accumulator>, usize) -> T::Accumulator + Sync {
+    move |tree, start| {
+        assert!(start + block_len::<T::Accumulator>() <= len);
+        let arguments = *arguments;
+        // SAFETY: the positions are below `len`; the rest is the caller's.
+        let get = move |i| unsafe { F::get(&arguments, start + i) };
+        let prefetch = move |i: usize| {
+            let ahead = start + i + AHEAD_ITEMS;
+            F::prefetch(&arguments, ahead.min(len)..(ahead + STRIP).min(len));
+        };
+        block_sum_of::<T, Op>(tree, get, prefetch)
+    }
+}
+
+/// What writes items of a form, and their flags.
+///
+/// # Safety
+///
+/// As for [`FlaggedItems::with`], as long as it is called.
+unsafe fn fill_flagged_of<F: Form<Item = (T, bool)>, T: Element>(
+    arguments: &F::Arguments,
+    len: usize,
+) -> impl Fn(usize, &mut [MaybeUninit<T>], &mut [MaybeUninit<bool>]) + Sync {
+    move |start, items, flags| {
+        assert!(items.len() == flags.len() && start + items.len() <= len);
+        let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), items.len());
+        let targets = items.iter_mut().zip(flags);
+        // SAFETY: the positions are below `len`; the rest is the caller's.
+        unsafe {
+            evaluate::<F, _>(*arguments, start, targets, |(to, flag), item| {
+                to.write(item.0);
+                flag.write(item.1);
+            });
+        }
+        F::prefetch(arguments, first.min(len)..(first + count).min(len));
+    }
+}
+
 impl<'a, T: Element> Items<'a, T> {
     /// Calls `work` with the items of a form.
     ///
@@ -68,26 +155,17 @@ impl<'a, T: Element> Items<'a, T> {
         len: usize,
         work: impl FnOnce(&Items<'_, T>) -> R,
     ) -> R {
-        let fill = |start: usize, to: &mut [MaybeUninit<T>]| {
-            assert!(start + to.len() <= len);
-            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), to.len());
-            // SAFETY: the positions are below `len`; the rest is the caller's.
-            unsafe {
-                evaluate::<F, _>(*arguments, start, to.iter_mut(), |to, item| {
-                    to.write(item);
-                });
-            }
-            F::prefetch(arguments, first.min(len)..(first + count).min(len));
-        };
-        let part = |range: Range<usize>| {
-            assert!(range.end <= len);
-            // SAFETY: the positions are below `len`; the rest is the caller's.
-            unsafe { F::part(arguments, range) }.map(std::ptr::from_ref)
-        };
+        // SAFETY: the caller's.
+        let slice = unsafe { F::as_slice(arguments, len) };
+        // The constant lets the compiler leave out what evaluates slices.
+        if const { F::LEAVES.plain } {
+            return work(&Items::of_slice(slice.expect("a plain source is a slice")));
+        }
+        // SAFETY: the caller's.
+        let (part, fill) = unsafe { (part_of::<F>(arguments, len), fill_of::<F>(arguments, len)) };
         work(&Items {
             len,
-            // SAFETY: the caller's.
-            slice: unsafe { F::as_slice(arguments, len) },
+            slice,
             part: &part,
             fill: &fill,
         })
@@ -104,22 +182,14 @@ impl<'a, T: Element> Items<'a, T> {
         len: usize,
         work: impl FnOnce(&Items<'_, T>, Option<SumBlock<'_, T::Accumulator>>) -> R,
     ) -> R {
-        let sum_block = |tree: &mut Tree<_>, start: usize| {
-            assert!(start + block_len::<T::Accumulator>() <= len);
-            let arguments = *arguments;
-            // SAFETY: the positions are below `len`; the rest is the caller's.
-            let get = move |i| unsafe { F::get(&arguments, start + i) };
-            let prefetch = move |i: usize| {
-                let ahead = start + i + AHEAD_ITEMS;
-                F::prefetch(&arguments, ahead.min(len)..(ahead + STRIP).min(len));
-            };
-            block_sum_of::<T, Op>(tree, get, prefetch)
-        };
         // The constant lets the compiler leave out what sums up slices, which is much.
-        let work = |items: &Items<'_, T>| match const { F::LEAVES.plain } {
-            true => work(items, None),
-            false => work(items, Some(&sum_block)),
-        };
+        if const { F::LEAVES.plain } {
+            // SAFETY: the caller's.
+            return unsafe { Items::with::<F, R>(arguments, len, |items| work(items, None)) };
+        }
+        // SAFETY: the caller's.
+        let sum_block = unsafe { sum_block_of::<F, T, Op>(arguments, len) };
+        let work = |items: &Items<'_, T>| work(items, Some(&sum_block));
         // SAFETY: the caller's.
         unsafe { Items::with::<F, R>(arguments, len, work) }
     }
@@ -225,19 +295,8 @@ impl<T: Element> FlaggedItems<'_, T> {
         len: usize,
         work: impl FnOnce(&FlaggedItems<'_, T>) -> R,
     ) -> R {
-        let fill = |start: usize, items: &mut [MaybeUninit<T>], flags: &mut [MaybeUninit<bool>]| {
-            assert!(items.len() == flags.len() && start + items.len() <= len);
-            let (first, count) = (start + AHEAD_BYTES / size_of::<T>(), items.len());
-            let targets = items.iter_mut().zip(flags);
-            // SAFETY: the positions are below `len`; the rest is the caller's.
-            unsafe {
-                evaluate::<F, _>(*arguments, start, targets, |(to, flag), item| {
-                    to.write(item.0);
-                    flag.write(item.1);
-                });
-            }
-            F::prefetch(arguments, first.min(len)..(first + count).min(len));
-        };
+        // SAFETY: the caller's.
+        let fill = unsafe { fill_flagged_of::<F, T>(arguments, len) };
         work(&FlaggedItems { len, fill: &fill })
     }
 

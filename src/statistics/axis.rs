@@ -1,7 +1,7 @@
 //! Statistics of each lane of an array: its moments, and where its least and its greatest number
 //! stand.
 
-use super::extremes::can_pack;
+use super::extremes::{has_short_positions, has_short_ranks};
 use super::{Estimate, First, Merge, Moments, Number, Packed, Place, QuickMerge, QuickMoments};
 use super::{greatest, least, measured, position_of, quickly_measured};
 use crate::ops::{Add, Min};
@@ -36,7 +36,7 @@ use std::any::TypeId;
 pub fn arg_max_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<u64>> {
     check(&axis)?;
     let len = input.items()?;
-    if can_pack::<T>(len) {
+    if const { has_short_ranks::<T>() } && has_short_positions(len) {
         let packed = reduce_axis::<u64, Min>(packed_greatest::<T, _>(input, len), axis)?;
         return Ok(along(packed.into_iter().map(position_of), &axis));
     }
@@ -52,7 +52,7 @@ pub fn arg_max_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Resu
 pub fn arg_min_axis<T: Number>(input: impl Source<Item = T>, axis: Axis) -> Result<Vec<u64>> {
     check(&axis)?;
     let len = input.items()?;
-    if can_pack::<T>(len) {
+    if const { has_short_ranks::<T>() } && has_short_positions(len) {
         let packed = reduce_axis::<u64, Min>(packed_least::<T, _>(input, len), axis)?;
         return Ok(along(packed.into_iter().map(position_of), &axis));
     }
@@ -220,7 +220,7 @@ impl Device {
     ) -> Result<Buffer<u64>> {
         check(&axis)?;
         let len = input.items()?;
-        if can_pack::<T>(len) {
+        if const { has_short_ranks::<T>() } && has_short_positions(len) {
             let packed = packed_greatest::<T, _>(input, len);
             return self.rows_of_packed(self.reduce_axis::<u64, Min>(packed, axis)?, &axis);
         }
@@ -240,7 +240,7 @@ impl Device {
     ) -> Result<Buffer<u64>> {
         check(&axis)?;
         let len = input.items()?;
-        if can_pack::<T>(len) {
+        if const { has_short_ranks::<T>() } && has_short_positions(len) {
             let packed = packed_least::<T, _>(input, len);
             return self.rows_of_packed(self.reduce_axis::<u64, Min>(packed, axis)?, &axis);
         }

@@ -82,11 +82,14 @@ fn fold_blocks<T: Number, V: Send>(
 
 /// The least and the greatest key of some items. There is one item at least.
 fn extreme_keys<T: Number>(items: &[T]) -> (T::Key, T::Key) {
-    match size_of::<T>() {
-        1 => keys_in_lanes::<T, 128>(items),
-        2 => keys_in_lanes::<T, 64>(items),
-        4 => keys_in_lanes::<T, 32>(items),
-        _ => keys_in_lanes::<T, 16>(items),
+    if const { size_of::<T>() == 1 } {
+        keys_in_lanes::<T, 128>(items)
+    } else if const { size_of::<T>() == 2 } {
+        keys_in_lanes::<T, 64>(items)
+    } else if const { size_of::<T>() == 4 } {
+        keys_in_lanes::<T, 32>(items)
+    } else {
+        keys_in_lanes::<T, 16>(items)
     }
 }
 

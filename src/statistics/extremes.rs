@@ -153,7 +153,7 @@ fn first_on<P: Where, T: Number, Rank: Function<Input = (T,), Output = u64>>(
     };
     let len = input.items()?;
     let ranks = zip(map::<Rank, _>(input), index(len));
-    let position = if can_pack::<T>(len) {
+    let position = if const { has_short_ranks::<T>() } && has_short_positions(len) {
         position_of(on.reduce::<u64, Min>(map::<pack, _>(ranks))?)
     } else {
         on.reduce::<Place, First>(map::<place, _>(ranks))?.position
@@ -282,9 +282,15 @@ pub fn greatest<T: Number, S>(source: S, len: usize) -> Ranked<T::RankDown, S> {
     map(zip(map(source), index(len)))
 }
 
-/// Whether ranks and positions of `len` numbers fit into one word together.
-pub(super) fn can_pack<T: Number>(len: usize) -> bool {
-    size_of::<T>() <= 4 && len as u64 <= 1 << 32
+/// Whether ranks of numbers fit into half a word. It is asked for in `const`: what wider ones never
+/// take is not compiled for them.
+pub(super) const fn has_short_ranks<T: Number>() -> bool {
+    size_of::<T>() <= 4
+}
+
+/// Whether positions of `len` numbers fit into half a word.
+pub(super) fn has_short_positions(len: usize) -> bool {
+    len as u64 <= 1 << 32
 }
 
 #[doc(hidden)]
@@ -317,12 +323,12 @@ pub type Packed<Rank, S> = Map<pack, Zip<(Map<Rank, S>, Index)>>;
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 pub fn least_packed<T: Number, S>(source: S, len: usize) -> Option<Packed<T::RankUp, S>> {
-    can_pack::<T>(len).then(|| map(zip(map(source), index(len))))
+    (has_short_ranks::<T>() && has_short_positions(len)).then(|| map(zip(map(source), index(len))))
 }
 
 /// The same for the greatest number, as [`arg_max`].
 pub fn greatest_packed<T: Number, S>(source: S, len: usize) -> Option<Packed<T::RankDown, S>> {
-    can_pack::<T>(len).then(|| map(zip(map(source), index(len))))
+    (has_short_ranks::<T>() && has_short_positions(len)).then(|| map(zip(map(source), index(len))))
 }
 
 /// The position in a [packed](least_packed) place.

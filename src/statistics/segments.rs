@@ -267,7 +267,7 @@ fn first_on<P: OnDevice, T: Number, Rank: Function<Input = (T,), Output = u64>>(
     let segments = ByReference(&segments);
     let ranks = zip(map::<Rank, _>(input), index(len));
     // The last position of 32 bits would make a place that looks like none.
-    let positions = if size_of::<T>() <= 4 && (len as u64) < 1 << 32 {
+    let positions = if const { size_of::<T>() <= 4 } && (len as u64) < 1 << 32 {
         let packed = map::<pack, _>(ranks);
         let packed = reduce_on::<P, u64, Min, _, _>(device, packed, segments, None)?;
         device.collect(map::<unpacked, _>(&packed))?

@@ -45,7 +45,7 @@ fn sort_pairs_like<K: Sortable, V: Element>(
     map: KeyMap<K::Bits>,
 ) -> Result<()> {
     assert_eq!(keys.len(), values.len());
-    if size_of::<V>() <= MOVED_BYTES {
+    if const { size_of::<V>() <= MOVED_BYTES } {
         let mut pairs = fill(keys.len(), |i| Pair {
             key: keys[i],
             value: values[i],

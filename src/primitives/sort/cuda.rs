@@ -568,7 +568,7 @@ pub(super) fn sort_buffers<K: Sortable, V: Element>(
     values: &mut Buffer<V>,
 ) -> Result<()> {
     let (address, len) = (keys.address_mut(), keys.len());
-    if size_of::<V>() <= MOST_VALUE {
+    if const { size_of::<V>() <= MOST_VALUE } {
         let shape = SortShape::of_pairs::<K, V>();
         let sorter = Sorter::lazily(gpu.stream().context(), shape, false)?;
         let to = values.address_mut();
