@@ -74,16 +74,16 @@ impl<A: Copy> Counter<A> {
     }
 
     /// Appends what another counter has counted from here on.
-    pub(crate) fn append(&mut self, other: &Counter<A>, combine: impl Fn(A, A) -> A) {
+    pub(crate) fn append(&mut self, other: &Counter<A>, combine: fn(A, A) -> A) {
         debug_assert_eq!(self.end, other.start);
         for &sum in &other.sums {
-            self.push(largest_block(self.end, other.end), sum, &combine);
+            self.push(largest_block(self.end, other.end), sum, combine);
         }
     }
 
     /// `((init ⊕ S₁) ⊕ S₂) ⊕ …` over the blocks; `None` if there is nothing.
     #[inline]
-    pub(crate) fn prefix(&self, init: Option<A>, combine: impl Fn(A, A) -> A) -> Option<A> {
+    pub(crate) fn prefix(&self, init: Option<A>, combine: fn(A, A) -> A) -> Option<A> {
         fold(init, &self.sums, combine)
     }
 
@@ -93,7 +93,7 @@ impl<A: Copy> Counter<A> {
         &self,
         level: u32,
         init: Option<A>,
-        combine: impl Fn(A, A) -> A,
+        combine: fn(A, A) -> A,
     ) -> (Option<A>, Counter<A>) {
         debug_assert_eq!(self.start, 0);
         let start = self.end >> level << level;
@@ -107,7 +107,7 @@ impl<A: Copy> Counter<A> {
     }
 }
 
-fn fold<A: Copy>(init: Option<A>, sums: &[A], combine: impl Fn(A, A) -> A) -> Option<A> {
+fn fold<A: Copy>(init: Option<A>, sums: &[A], combine: fn(A, A) -> A) -> Option<A> {
     sums.iter().fold(init, |prefix, &sum| {
         Some(match prefix {
             Some(prefix) => combine(prefix, sum),

@@ -319,19 +319,35 @@ impl Gpu {
         &self,
         enqueue: impl FnOnce(&mut DeviceRange<'_, T>) -> Result<()>,
     ) -> Result<T> {
+        // What follows is compiled once.
+        let (mut enqueue, mut result) = (Some(enqueue), T::zeroed());
+        let mut enqueue = |address| match enqueue.take() {
+            Some(enqueue) => enqueue(&mut DeviceRange::new(self, address, 0..1)),
+            None => unreachable!("it is called once"),
+        };
+        self.copy_result(&mut enqueue, bytemuck::bytes_of_mut(&mut result))?;
+        Ok(result)
+    }
+
+    /// Calls `enqueue` with the address of room, waits for the stream, and copies the first bytes.
+    fn copy_result(
+        &self,
+        enqueue: &mut dyn FnMut(u64) -> Result<()>,
+        result: &mut [u8],
+    ) -> Result<()> {
         let kept = self.results().pop();
         let mut room = match kept {
             Some(room) => room,
             None => Pinned::new(self.context(), RESULT_BYTES)?,
         };
-        let address = room.as_mut_slice::<T>(1).as_mut_ptr() as u64;
-        let enqueued = enqueue(&mut DeviceRange::new(self, address, 0..1));
+        let bytes = room.as_mut_slice::<u8>(result.len());
+        let enqueued = enqueue(bytes.as_mut_ptr() as u64);
         let waited = self.0.stream.synchronize();
-        let result = room.as_mut_slice::<T>(1)[0];
+        result.copy_from_slice(room.as_mut_slice::<u8>(result.len()));
         enqueued?;
         waited.map_err(|error| driver_error("computing a result", error))?;
         self.results().push(room);
-        Ok(result)
+        Ok(())
     }
 
     fn results(&self) -> MutexGuard<'_, Vec<Pinned>> {

@@ -104,22 +104,32 @@ fn kept_for<K: Any + Send + Sync>(
     context: usize,
     load: impl FnOnce() -> Result<K>,
 ) -> Result<Arc<K>> {
-    let key = (context, TypeId::of::<K>());
+    let mut load = Some(load);
+    let mut load = || match load.take() {
+        Some(load) => Ok(Arc::new(load()?) as Arc<dyn Any + Send + Sync>),
+        None => unreachable!("it is called once"),
+    };
+    let kernels = kept_by((context, TypeId::of::<K>()), &mut load)?;
+    Ok(kernels.downcast().expect("the key has the type"))
+}
+
+/// Compiled once for the kernels of all calls.
+fn kept_by(
+    key: (usize, TypeId),
+    load: &mut dyn FnMut() -> Result<Arc<dyn Any + Send + Sync>>,
+) -> Result<Arc<dyn Any + Send + Sync>> {
     // The lock is given back before kernels are loaded.
     let known = {
         let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().and_then(|kept| kept.get(&key).cloned())
     };
-    let kernels = match known {
-        Some(kernels) => kernels,
-        None => {
-            let loaded: Arc<dyn Any + Send + Sync> = Arc::new(load()?);
-            let mut kept = KEPT.write().unwrap_or_else(PoisonError::into_inner);
-            let kept = kept.get_or_insert_default().entry(key);
-            kept.or_insert(loaded).clone()
-        }
-    };
-    Ok(kernels.downcast().expect("the key has the type"))
+    if let Some(kernels) = known {
+        return Ok(kernels);
+    }
+    let loaded = load()?;
+    let mut kept = KEPT.write().unwrap_or_else(PoisonError::into_inner);
+    let kept = kept.get_or_insert_default().entry(key);
+    Ok(kept.or_insert(loaded).clone())
 }
 
 impl Loaded {

@@ -18,32 +18,34 @@ use std::sync::RwLock;
 /// The first call for an operator takes as long as to write its CUDA text; later ones look it up.
 pub fn cost<T: Element, Op: Monoid<T>>() -> u32 {
     struct Of<T, Op>(std::marker::PhantomData<(T, Op)>);
-    known_or(TypeId::of::<Of<T, Op>>(), || {
-        let mut definitions = Definitions::default();
-        let combine = Op::cuda(&mut definitions);
-        // Functions may call each other in a circle: generating a kernel will say so.
-        if definitions.is_wrong() {
-            return 1;
-        }
-        match parts::operations(&definitions, &combine) {
-            Some(parts) => parts.cost(),
-            None => of_function(&definitions, &combine),
-        }
-    })
+    known_or_found(TypeId::of::<Of<T, Op>>(), Op::cuda)
 }
 
 /// The part of [`cost`] that is compiled once.
-fn known_or(operator: TypeId, find: impl FnOnce() -> u32) -> u32 {
+fn known_or_found(operator: TypeId, cuda: fn(&mut Definitions) -> String) -> u32 {
     static KNOWN: RwLock<Option<HashMap<TypeId, u32>>> = RwLock::new(None);
     let known = KNOWN.read().expect("nobody panics holding it");
     if let Some(&cost) = known.as_ref().and_then(|known| known.get(&operator)) {
         return cost;
     }
     drop(known);
-    let cost = find();
+    let cost = of_operator(cuda);
     let mut known = KNOWN.write().expect("nobody panics holding it");
     known.get_or_insert_default().insert(operator, cost);
     cost
+}
+
+fn of_operator(cuda: fn(&mut Definitions) -> String) -> u32 {
+    let mut definitions = Definitions::default();
+    let combine = cuda(&mut definitions);
+    // Functions may call each other in a circle: generating a kernel will say so.
+    if definitions.is_wrong() {
+        return 1;
+    }
+    match parts::operations(&definitions, &combine) {
+        Some(parts) => parts.cost(),
+        None => of_function(&definitions, &combine),
+    }
 }
 
 /// How often a loop runs, if its text does not say.

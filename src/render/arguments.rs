@@ -51,13 +51,14 @@ macro_rules! arguments {
         impl<$($parameter: Copy),*> $crate::render::Arguments for $name<$($parameter),*> {
             fn cuda() -> String {
                 let layout = std::alloc::Layout::new::<Self>();
-                $crate::render::struct_text(stringify!($name), layout, &[
+                // Data, in place of code for each type.
+                $crate::render::struct_text(stringify!($name), layout, const { &[
                     $($crate::render::Field {
                         name: stringify!($field),
                         cuda: $cuda,
                         layout: std::alloc::Layout::new::<$ty>(),
                     },)*
-                ])
+                ] })
             }
         }
     };

@@ -215,6 +215,14 @@ pub(crate) fn joined(first: Variables, second: Variables) -> Variables {
     minijinja::context! { ..first, ..second }
 }
 
+/// Some texts, and other variables. A function that binds is compiled for each type and operator,
+/// and this once.
+pub(crate) fn with_texts(texts: &[(&'static str, &str)], others: Variables) -> Variables {
+    let texts = texts.iter().copied();
+    let texts = texts.map(|(name, text)| (name, Variables::from(text)));
+    joined(Variables::from(texts.collect::<BTreeMap<_, _>>()), others)
+}
+
 /// What templates name of a source: `Source`, and the type of its items, `Element`.
 pub(crate) fn bind_source<F: Form>(definitions: &mut Definitions) -> Variables {
     fn bind(element: String, layout: Layout, source: String) -> Variables {
@@ -250,11 +258,15 @@ pub trait Kernels: 'static {
 ///
 /// [`Error::Codegen`](crate::Error::Codegen), which says what the policy has to be.
 pub fn check<K: Kernels>(engine: Engine) -> Result<()> {
-    K::fault(engine).map_or(Ok(()), |fault| Err(refusal(engine, fault)))
+    check_fault(engine, K::fault(engine))
 }
 
-fn refusal(engine: Engine, fault: &str) -> crate::Error {
-    crate::Error::Codegen(format!("{engine:?}: {fault}"))
+/// An error if something is wrong with an engine.
+pub(super) fn check_fault(engine: Engine, fault: Option<&str>) -> Result<()> {
+    match fault {
+        Some(fault) => Err(crate::Error::Codegen(format!("{engine:?}: {fault}"))),
+        None => Ok(()),
+    }
 }
 
 /// What the templates name of a policy.

@@ -10,7 +10,7 @@ pub use arguments::{Arguments, Function, WorkspaceArguments};
 pub(crate) use arguments::{Field, Named, arguments, struct_text};
 #[cfg(feature = "cuda")]
 pub(crate) use kernel::Identity;
-pub(crate) use kernel::{Binding, Variables, bind_source, joined};
+pub(crate) use kernel::{Binding, Variables, bind_source, joined, with_texts};
 pub use kernel::{Kernel, Kernels, check};
 pub use levels::LevelArguments;
 pub(crate) use levels::{bind_levels, level_functions};
@@ -31,8 +31,17 @@ use crate::{CudaType, Element, Monoid, Result};
 /// that it cannot have; if two different structs of one name meet, or functions call each other in
 /// a circle.
 pub fn source<K: Kernels>(engine: Engine) -> Result<String> {
-    check::<K>(engine)?;
-    K::kernel(engine).source()
+    source_of(engine, K::fault, K::kernel)
+}
+
+/// Compiled once for all kernels.
+fn source_of(
+    engine: Engine,
+    fault: fn(Engine) -> Option<&'static str>,
+    kernel: fn(Engine) -> Kernel,
+) -> Result<String> {
+    kernel::check_fault(engine, fault(engine))?;
+    kernel(engine).source()
 }
 
 /// What the templates name of an operator.

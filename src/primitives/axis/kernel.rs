@@ -3,7 +3,8 @@
 use crate::definitions::Definitions;
 use crate::primitives::segmented::Cut;
 use crate::render::{
-    Arguments, Function, Kernel, Named, Variables, arguments, bind_monoid, bind_source,
+    Arguments, Function, Kernel, Named, Variables, arguments, bind_monoid, bind_source, joined,
+    with_texts,
 };
 use crate::source::{Form, Slice, SliceArguments};
 use crate::{Element, Monoid};
@@ -109,12 +110,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AxisLanes<T, Op, F> {
 
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
     let source = bind_source::<F>(definitions);
-    let monoid = bind_monoid::<T, Op>(definitions);
-    minijinja::context! {
-        arguments => ArgumentsOf::<T, F>::cuda(),
-        arguments_of_sums => ArgumentsOfSums::<T>::cuda(),
-        ..minijinja::context! { ..source, ..monoid }
-    }
+    let texts = [
+        ("arguments", &*ArgumentsOf::<T, F>::cuda()),
+        ("arguments_of_sums", &ArgumentsOfSums::<T>::cuda()),
+    ];
+    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
 }
 
 /// The kernel that folds segments of rows of sources of a form with `Op`; `C` says how segments are
@@ -174,10 +174,9 @@ fn bind_segments<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
     let source = bind_source::<F>(definitions);
-    let monoid = bind_monoid::<T, Op>(definitions);
-    minijinja::context! {
-        arguments => SegmentsArgumentsOf::<T, F, C>::cuda(),
-        segments => C::cuda(),
-        ..minijinja::context! { ..source, ..monoid }
-    }
+    let texts = [
+        ("arguments", &*SegmentsArgumentsOf::<T, F, C>::cuda()),
+        ("segments", &C::cuda()),
+    ];
+    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
 }

@@ -4,7 +4,9 @@ use crate::Element;
 use crate::definitions::Definitions;
 use crate::engine::{Engine, RowPolicy};
 use crate::render::Named;
-use crate::render::{Arguments, Function, Kernel, Kernels, Variables, arguments, bind_source};
+use crate::render::{
+    Arguments, Function, Kernel, Kernels, Variables, arguments, bind_source, with_texts,
+};
 use crate::source::Form;
 
 /// The kernel that stores the items of sources of a form.
@@ -39,7 +41,7 @@ impl<F: Form<Item: Element>> Collect<F> {
 
 fn bind<F: Form<Item: Element>>(definitions: &mut Definitions) -> Variables {
     let arguments = CollectArguments::<F::Arguments>::cuda();
-    minijinja::context! { arguments => arguments, ..bind_source::<F>(definitions) }
+    with_texts(&[("arguments", &arguments)], bind_source::<F>(definitions))
 }
 
 impl<F: Form<Item: Element>> Kernels for Collect<F> {

@@ -90,11 +90,22 @@ pub fn explain_reduce<T: Element, Op: Monoid<T>>(
     machine: Machine,
     len: usize,
 ) -> Result<Explanation> {
-    let (order, cost) = (Order::of::<T, Op>(), cost::<T, Op>());
-    let capability = machine.capability;
-    let candidates = for_operator(&|_| (), Layouts::of_slice::<T>(), machine, order, cost);
-    let explanation = candidates.explain("reduce", extent(len, machine.multiprocessors))?;
-    Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
+    let cost = cost::<T, Op>();
+    let facts = facts::<T, Op>(machine.capability, cost);
+    let (layouts, order) = (Layouts::of_slice::<T>(), Order::of::<T, Op>());
+    explain(layouts, machine, order, cost, len).map(|explanation| explanation.depending_on(facts))
+}
+
+/// The part of [`explain_reduce`] that is compiled once.
+fn explain(
+    layouts: Layouts,
+    machine: Machine,
+    order: Order,
+    cost: u32,
+    len: usize,
+) -> Result<Explanation> {
+    let candidates = for_operator(&|_| (), layouts, machine, order, cost);
+    candidates.explain("reduce", extent(len, machine.multiprocessors))
 }
 
 /// What the choice depends on, of one call.

@@ -192,22 +192,27 @@ pub fn explain_scan<T: Element, Op: Monoid<T>>(
     len: usize,
 ) -> Result<Explanation> {
     let cost = cost::<T, Op>();
-    let (capability, commutes) = (machine.capability, Op::COMMUTATIVE);
-    let candidates = for_operator(
-        &|_| (),
-        Layouts::of_slice::<T>(),
-        capability,
-        commutes,
-        cost,
-    );
+    let facts = facts::<T, Op>(machine.capability, cost);
+    let (layouts, how) = (Layouts::of_slice::<T>(), (inclusive, Op::COMMUTATIVE));
+    explain(layouts, machine, how, cost, len).map(|explanation| explanation.depending_on(facts))
+}
+
+/// The part of [`explain_scan`] that is compiled once.
+fn explain(
+    layouts: Layouts,
+    machine: Machine,
+    (inclusive, commutes): (bool, bool),
+    cost: u32,
+    len: usize,
+) -> Result<Explanation> {
+    let candidates = for_operator(&|_| (), layouts, machine.capability, commutes, cost);
     let extent = Extent {
         len,
         inclusive,
         aligned: true,
         multiprocessors: machine.multiprocessors,
     };
-    let explanation = candidates.explain("scan", extent)?;
-    Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))
+    candidates.explain("scan", extent)
 }
 
 #[cfg(test)]

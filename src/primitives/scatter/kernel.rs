@@ -1,7 +1,9 @@
 //! The kernels of scatter, and what they take.
 
 use crate::definitions::Definitions;
-use crate::render::{Arguments, Function, Kernel, Named, Variables, arguments, bind_source};
+use crate::render::{
+    Arguments, Function, Kernel, Named, Variables, arguments, bind_source, with_texts,
+};
 use crate::source::{Form, Slice};
 
 /// The kernels that store the items of sources of the form `F` at indices of the form `I`.
@@ -53,9 +55,6 @@ impl<F: Form, I: Form> Scatter<F, I> {
 fn bind<F: Form, I: Form>(definitions: &mut Definitions) -> Variables {
     let source = bind_source::<F>(definitions);
     let indices = I::cuda(definitions);
-    minijinja::context! {
-        arguments => ArgumentsOf::<F, I>::cuda(),
-        indices => indices,
-        ..source
-    }
+    let arguments = ArgumentsOf::<F, I>::cuda();
+    with_texts(&[("arguments", &arguments), ("indices", &indices)], source)
 }

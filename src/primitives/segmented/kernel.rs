@@ -5,7 +5,7 @@ use crate::definitions::Definitions;
 use crate::engine::{HEADER_BYTES, RowPolicy, accumulator_layout};
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_monoid,
-    bind_source,
+    bind_source, joined, with_texts,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -76,12 +76,11 @@ fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
     let source = bind_source::<F>(definitions);
-    let monoid = bind_monoid::<T, Op>(definitions);
-    minijinja::context! {
-        arguments => ArgumentsOf::<T, F, C>::cuda(),
-        segments => C::cuda(),
-        ..minijinja::context! { ..source, ..monoid }
-    }
+    let texts = [
+        ("arguments", &*ArgumentsOf::<T, F, C>::cuda()),
+        ("segments", &C::cuda()),
+    ];
+    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
 }
 
 /// The kernel that scans each segment of sources of a form with `Op`; `C` says how segments are
@@ -141,12 +140,11 @@ fn bind_scan<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
     let source = bind_source::<F>(definitions);
-    let monoid = bind_monoid::<T, Op>(definitions);
-    minijinja::context! {
-        arguments => ScanArgumentsOf::<T, F, C>::cuda(),
-        segments => C::cuda(),
-        ..minijinja::context! { ..source, ..monoid }
-    }
+    let texts = [
+        ("arguments", &*ScanArgumentsOf::<T, F, C>::cuda()),
+        ("segments", &C::cuda()),
+    ];
+    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
 }
 
 /// The kernel that gives every item the value of its segment.
@@ -202,11 +200,11 @@ impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
 }
 
 fn bind_expand<T: Element, F: Form<Item = T>, C: Cut>(definitions: &mut Definitions) -> Variables {
-    minijinja::context! {
-        arguments => ExpandArgumentsOf::<T, F, C>::cuda(),
-        segments => C::cuda(),
-        ..bind_source::<F>(definitions)
-    }
+    let texts = [
+        ("arguments", &*ExpandArgumentsOf::<T, F, C>::cuda()),
+        ("segments", &C::cuda()),
+    ];
+    with_texts(&texts, bind_source::<F>(definitions))
 }
 
 /// The items of a unit that a lane loads side by side.

@@ -6,6 +6,7 @@ use crate::engine::{HEADER_BYTES, RowPolicy};
 use crate::primitives::sort::{Kind, Sortable};
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_source,
+    with_texts,
 };
 use crate::source::Form;
 
@@ -120,7 +121,7 @@ impl<F: Form<Item: Candidate>> Top<F> {
 
 fn bind<F: Form<Item: Candidate>>(definitions: &mut Definitions) -> Variables {
     let arguments = TopArguments::<F::Arguments>::cuda();
-    minijinja::context! { arguments => arguments, ..bind_source::<F>(definitions) }
+    with_texts(&[("arguments", &arguments)], bind_source::<F>(definitions))
 }
 
 /// What a lane of the filter reads at once, in bytes.

@@ -5,6 +5,7 @@ use crate::engine::RowPolicy;
 use crate::primitives::sort::{Kind, Sortable};
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_source,
+    with_texts,
 };
 use crate::source::Form;
 
@@ -83,7 +84,7 @@ impl<F: Form<Item: Sortable>> Nth<F> {
 
 fn bind<F: Form<Item: Sortable>>(definitions: &mut Definitions) -> Variables {
     let arguments = NthArguments::<F::Arguments>::cuda();
-    minijinja::context! { arguments => arguments, ..bind_source::<F>(definitions) }
+    with_texts(&[("arguments", &arguments)], bind_source::<F>(definitions))
 }
 
 /// What a lane reads at once, in bytes.
