@@ -25,11 +25,22 @@ pub(crate) fn for_each<W>(
     worker: &(dyn Fn() -> W + Sync),
     task: &(dyn Fn(&mut W, usize) + Sync),
 ) {
+    for_each_then(count, worker, task, &drop);
+}
+
+/// As [`for_each`]. Each thread gives its worker to `end` when no task is left.
+pub(crate) fn for_each_then<W>(
+    count: usize,
+    worker: &(dyn Fn() -> W + Sync),
+    task: &(dyn Fn(&mut W, usize) + Sync),
+    end: &(dyn Fn(W) + Sync),
+) {
     share(count, &|numbers| {
         let mut worker = worker();
         while let Some(number) = numbers.take() {
             task(&mut worker, number);
         }
+        end(worker);
     });
 }
 

@@ -148,10 +148,9 @@ impl Keys {
 
 /// Where numbers stand in their order.
 pub(super) fn order_of(device: &Device, values: Values, order: Order) -> Result<Vec<usize>> {
-    let places = with_number!(values.dtype(), T => {
-        let values = device.upload_vec(values.into_vec::<T>())?;
-        device.argsort(&values, order)?.into_vec()?
-    });
+    // Ranks are compiled for one type.
+    let ranks = device.upload_vec(values.ranks(order))?;
+    let places = device.argsort(&ranks, Order::ascending())?.into_vec()?;
     Ok(places.into_iter().map(|place| place as usize).collect())
 }
 

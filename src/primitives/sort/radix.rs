@@ -80,8 +80,11 @@ macro_rules! places {
 
 places!(u32, u64);
 
-/// Up to so many records are sorted by comparisons.
+/// Up to so many records are sorted by comparisons. Their places have 8 bits.
 const FEW: usize = 192;
+
+/// Up to so many are inserted one by one.
+const INSERTED: usize = 20;
 
 /// The bytes of the longest leaf. It and its room stay in the L2 cache of a core.
 const LEAF_BYTES: usize = 1 << 20;
@@ -148,6 +151,39 @@ pub(super) fn sort_records_into<R: Record>(
     let sorter = Sorter::<R> { map };
     // SAFETY: all of `source` is there.
     unsafe { sorter.sort_into(source, target) }
+}
+
+/// The longest parts first: no thread begins one when the others are done.
+fn longest_first<P: Send>(
+    parts: Vec<P>,
+    len: impl Fn(&P) -> usize,
+) -> impl ExactSizeIterator<Item = P> + Send {
+    // Their places are sorted, which is compiled once for all records.
+    let order = order_of_lengths(parts.iter().map(len).collect());
+    let mut parts: Vec<Option<P>> = parts.into_iter().map(Some).collect();
+    let take = move |place: usize| parts[place].take().expect("each is taken once");
+    order.into_iter().map(take)
+}
+
+/// Where the longest are, and then the others.
+fn order_of_lengths(lengths: Vec<usize>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..lengths.len()).collect();
+    order.sort_by_key(|&place| std::cmp::Reverse(lengths[place]));
+    order
+}
+
+/// Sorts words that end in a place, and says which places they have then.
+fn sort_narrow(words: &mut [u64], places: &mut [u8; FEW]) {
+    words.sort_unstable();
+    let sorted = places.iter_mut().zip(words);
+    sorted.for_each(|(to, word)| *to = *word as u8);
+}
+
+/// As [`sort_narrow`], for ranks of 64 bits.
+fn sort_wide(words: &mut [u128], places: &mut [u8; FEW]) {
+    words.sort_unstable();
+    let sorted = places.iter_mut().zip(words);
+    sorted.for_each(|(to, word)| *to = *word as u8);
 }
 
 /// Some neighbouring bits of a rank.
@@ -230,8 +266,47 @@ impl<R: Record> Sorter<R> {
         );
     }
 
+    /// Sorts up to [`FEW`] records. Their ranks are sorted with their places, as numbers: the
+    /// standard library's sort takes long to compile for each kind of record.
     fn sort_few(&self, records: &mut [R]) {
-        records.sort_by_key(|record| self.rank(record));
+        if const { BitsOf::<R>::BITS > 64 } {
+            return records.sort_by_key(|record| self.rank(record));
+        }
+        if records.len() <= INSERTED {
+            for place in 1..records.len() {
+                let record = records[place];
+                let (rank, mut to) = (self.rank(&record), place);
+                while to > 0 && self.rank(&records[to - 1]) > rank {
+                    records[to] = records[to - 1];
+                    to -= 1;
+                }
+                records[to] = record;
+            }
+            return;
+        }
+        let word = |(place, record): (usize, &R)| self.rank(record).wide() << 8 | place as u128;
+        let words = records.iter().enumerate().map(word);
+        let mut places = [0_u8; FEW];
+        if const { BitsOf::<R>::BITS <= 32 } {
+            let mut room = [0_u64; FEW];
+            let room = &mut room[..records.len()];
+            room.iter_mut()
+                .zip(words)
+                .for_each(|(to, word)| *to = word as u64);
+            sort_narrow(room, &mut places);
+        } else {
+            let mut room = [0_u128; FEW];
+            let room = &mut room[..records.len()];
+            room.iter_mut().zip(words).for_each(|(to, word)| *to = word);
+            sort_wide(room, &mut places);
+        }
+        let mut sorted = [MaybeUninit::<R>::uninit(); FEW];
+        let sorted = &mut sorted[..records.len()];
+        for (to, &place) in sorted.iter_mut().zip(&places) {
+            to.write(records[usize::from(place)]);
+        }
+        // SAFETY: all of them were written.
+        records.copy_from_slice(unsafe { records_mut(sorted) });
     }
 
     /// Sorts the records of `from`, into `to` or in place. What stands in the other one afterwards
@@ -568,12 +643,12 @@ impl<R: Record> Sorter<R> {
             // SAFETY: all of the part was written.
             unsafe { self.sort(part, room, false, &mut Vec::new()) };
         }
-        leaves.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        let mut leaves = longest_first(leaves, |part| part.len());
         let leaf = |spare: &mut Vec<R>, part: &mut [MaybeUninit<R>]| {
             // SAFETY: all of the part was written, and a leaf in place takes no room.
             unsafe { self.sort(part, &mut [], false, spare) };
         };
-        for_each_of_with(&mut leaves.into_iter(), &Vec::new, &leaf);
+        for_each_of_with(&mut leaves, &Vec::new, &leaf);
         Ok(())
     }
 
@@ -605,14 +680,13 @@ impl<R: Record> Sorter<R> {
             rest = (back, other_back);
             start = end;
         }
-        // The longest parts first: no thread begins one when the others are done.
-        parts.sort_by_key(|(part, _)| std::cmp::Reverse(part.len()));
+        let mut parts = longest_first(parts, |(part, _)| part.len());
         type Part<'r, R> = (&'r mut [MaybeUninit<R>], &'r mut [MaybeUninit<R>]);
         let sort = |spare: &mut Vec<R>, (part, other): Part<'_, R>| {
             // SAFETY: all of the part was written.
             unsafe { self.sort(part, other, !moves, spare) };
         };
-        for_each_of_with(&mut parts.into_iter(), &Vec::new, &sort);
+        for_each_of_with(&mut parts, &Vec::new, &sort);
     }
 
     /// Moves records to buckets, in parallel: where these end, and whether no bits are left to sort

@@ -6,10 +6,11 @@
 use crate::Result;
 use crate::cpu::memory::reserve;
 use crate::cpu::mode::in_rust_mode;
+use crate::cpu::threads;
 use crate::primitives::sort::{Bits, KeyMap, Sortable};
 use crate::source::Form;
-use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// A table of counts for each value of a digit stays in a core's own cache.
 const DIGIT_BITS: u32 = 12;
@@ -106,26 +107,24 @@ impl<B: Bits> Search<B> {
         let shift = above.saturating_sub(DIGIT_BITS);
         let (prefixes, values) = (self.prefixes(), 1_usize << (above - shift));
         let none = || vec![0_usize; prefixes.len() * values];
-        let count = |mut counts: Vec<usize>, part: Range<usize>| {
-            in_rust_mode(|| {
-                for position in part {
-                    let rank = rank(position);
-                    if let Some(table) = place_of(&prefixes, high(rank, above)) {
-                        let digit = rank.unsigned_shr(shift).wide() as usize & (values - 1);
-                        counts[table * values + digit] += 1;
-                    }
+        let count = |counts: &mut Vec<usize>, number: usize| {
+            for position in part(number, len) {
+                let rank = rank(position);
+                if let Some(table) = place_of(&prefixes, high(rank, above)) {
+                    let digit = rank.unsigned_shr(shift).wide() as usize & (values - 1);
+                    counts[table * values + digit] += 1;
                 }
-            });
-            counts
+            }
         };
-        let add = |mut counts: Vec<usize>, more: Vec<usize>| {
-            counts
-                .iter_mut()
-                .zip(more)
+        let all = Mutex::new(none());
+        let add = |counts: Vec<usize>| {
+            let mut all = threads::lock(&all);
+            all.iter_mut()
+                .zip(counts)
                 .for_each(|(all, more)| *all += more);
-            counts
         };
-        let counts = parts(len).fold(none, count).reduce(none, add);
+        threads::for_each_then(parts(len), &none, &count, &add);
+        let counts = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         for one in &mut self.wanted {
             let table = place_of(&prefixes, one.prefix).expect("it is one of them");
             let counts = &counts[table * values..][..values];
@@ -147,13 +146,14 @@ impl<B: Bits> Search<B> {
     /// The ranks and positions of the items that can be wanted, in the order of the input.
     fn collect(&self, len: usize, rank: impl Fn(usize) -> B + Sync) -> Result<Vec<(B, usize)>> {
         let prefixes = self.prefixes();
-        let of_part = |part: Range<usize>| {
+        let of_part = |number: usize| {
+            let part = part(number, len);
             let ranked = part.map(|position| (rank(position), position));
             let found =
                 ranked.filter(|(rank, _)| place_of(&prefixes, high(*rank, self.shift)).is_some());
-            in_rust_mode(|| found.collect::<Vec<_>>())
+            found.collect::<Vec<_>>()
         };
-        let found: Vec<Vec<(B, usize)>> = parts(len).map(of_part).collect();
+        let found = threads::map(parts(len), &|| (), &|(), number| of_part(number));
         let mut few = reserve(found.iter().map(Vec::len).sum())?;
         found.into_iter().for_each(|part| few.extend(part));
         Ok(few)
@@ -165,9 +165,8 @@ impl<B: Bits> Wanted<B> {
     /// first first.
     fn position(&self, len: usize, rank: impl Fn(usize) -> B + Sync) -> usize {
         let equals = |part: Range<usize>| part.filter(|&position| rank(position) == self.prefix);
-        let counts: Vec<usize> = parts(len)
-            .map(|part| in_rust_mode(|| equals(part).count()))
-            .collect();
+        let count = |(): &mut (), number| equals(part(number, len)).count();
+        let counts = threads::map(parts(len), &|| (), &count);
         let mut before = 0;
         for (number, count) in counts.into_iter().enumerate() {
             if self.place < before + count {
@@ -202,8 +201,6 @@ fn part(number: usize, len: usize) -> Range<usize> {
     number * PART..len.min((number + 1) * PART)
 }
 
-fn parts(len: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
-    (0..len.div_ceil(PART))
-        .into_par_iter()
-        .map(move |number| part(number, len))
+fn parts(len: usize) -> usize {
+    len.div_ceil(PART)
 }
