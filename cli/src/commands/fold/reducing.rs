@@ -8,8 +8,9 @@ use crate::failure::Result;
 use crate::input::SharedFile;
 use crate::number::{DType, FoldWork, Number, Operator, with_fold};
 use crate::text::Values;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use warpfold::shards::{Group, Nodes};
-use warpfold::{Element, Monoid};
+use warpfold::{Device, Element, Monoid};
 
 impl Start<'_> {
     /// The devices of a group, if there is one.
@@ -118,37 +119,68 @@ pub(super) struct Folded<C: Element, Op: Monoid<C>> {
 /// The bytes of a file that a device of several takes at a time, at most.
 pub(super) const SHARE_BYTES: usize = 64 << 20;
 
+/// Has devices do `work` on pieces, the first of which begins at `count`. Gives where the last one
+/// ends.
+fn share_pieces(
+    group: &Group,
+    mut count: u64,
+    pieces: Vec<Values>,
+    work: &(dyn Fn(&Device, u64, Values) -> Result<()> + Sync),
+) -> Result<u64> {
+    let jobs = pieces.into_iter().map(|piece| {
+        let start = count;
+        count += piece.len() as u64;
+        (start, piece)
+    });
+    let jobs: Vec<(u64, Values)> = jobs.collect();
+    group.share(jobs, |device, (start, piece)| work(device, start, piece))?;
+    Ok(count)
+}
+
+/// Has devices do `work` on parts of a file with so many numbers of so many bytes.
+fn share_file(
+    group: &Group,
+    count: usize,
+    bytes: usize,
+    work: &(dyn Fn(&Device, usize, usize) -> Result<()> + Sync),
+) -> Result<()> {
+    let most = match group.devices() {
+        [_] => usize::MAX,
+        _ => SHARE_BYTES / bytes,
+    };
+    let share = count.div_ceil(group.devices().len()).clamp(1, most);
+    group.share((0..count).step_by(share), |device, start| {
+        work(device, start, share.min(count - start))
+    })?;
+    Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<C: Number, Op: Monoid<C>> Reduce for Folded<C, Op> {
     fn push(&mut self, pieces: Vec<Values>) -> Result<()> {
-        let jobs = pieces.into_iter().map(|piece| {
-            let start = self.count;
-            self.count += piece.len() as u64;
-            (start, piece)
-        });
-        let jobs: Vec<(u64, Values)> = jobs.collect();
-        let nodes = self.group.share(jobs, |device, (start, piece)| {
-            Nodes::of_slice(device, start, &piece.into_vec::<C>())
+        let nodes = Mutex::new(&mut self.nodes);
+        self.count = share_pieces(&self.group, self.count, pieces, &|device, start, piece| {
+            let of_piece = Nodes::of_slice(device, start, &piece.into_vec::<C>())?;
+            Ok(lock(&nodes).merge(&of_piece)?)
         })?;
-        nodes.iter().try_for_each(|nodes| self.nodes.merge(nodes))?;
         Ok(())
     }
 
     fn push_file(&mut self, file: &SharedFile) -> Result<()> {
-        let most = match self.group.devices() {
-            [_] => usize::MAX,
-            _ => SHARE_BYTES / size_of::<C>(),
-        };
-        let even = file.count.div_ceil(self.group.devices().len());
-        let share = even.clamp(1, most);
-        let first = self.count;
-        let nodes = self
-            .group
-            .share((0..file.count).step_by(share), |device, start| {
-                let len = share.min(file.count - start);
+        let (first, nodes) = (self.count, Mutex::new(&mut self.nodes));
+        share_file(
+            &self.group,
+            file.count,
+            size_of::<C>(),
+            &|device, start, len| {
                 let read = |at, to: &mut [C]| file.read(start + at, to);
-                Nodes::read(device, first + start as u64, len, read)
-            })?;
-        nodes.iter().try_for_each(|nodes| self.nodes.merge(nodes))?;
+                let of_part = Nodes::read(device, first + start as u64, len, read)?;
+                Ok(lock(&nodes).merge(&of_part)?)
+            },
+        )?;
         self.count += file.count as u64;
         Ok(())
     }
