@@ -19,7 +19,6 @@ mod failure;
 mod fuzz;
 mod help;
 mod input;
-mod json;
 #[cfg(feature = "ladder")]
 mod ladder;
 mod logger;

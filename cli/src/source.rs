@@ -3,7 +3,6 @@
 use crate::args::PrimitiveName;
 use crate::commands::print;
 use crate::failure::{Failure, Result};
-use crate::json::{object, to_json};
 use crate::number::{DType, Number, Operator, Work, with_number};
 use warpfold::codegen::kernels::{
     ByFixedGuess, ByGuess, BySearch, ByValue, Collect, Histogram, Kept, Outputs, Places, Reduce,
@@ -48,7 +47,7 @@ pub(crate) fn run(
         rendered::<T>(primitive, &T::with_operator(op, Operators)?)
     })?;
     match json {
-        true => print(&object([("source", to_json(&text))])),
+        true => print(&serde_json::json!({ "source": text }).to_string()),
         false => print(&text),
     }
 }

@@ -1,6 +1,6 @@
 //! A result, as text and as JSON.
 
-use crate::json::Json;
+use serde::{Serialize, Serializer};
 
 /// A number of any type, or what has no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,20 +42,16 @@ impl From<f64> for Value {
 
 /// Integers have all their digits, and floats as many as tell them apart. What JSON has no number
 /// for is a string that Python's `float` and JavaScript's `Number` read, as in Protocol Buffers.
-impl Json for Value {
-    fn append_to_json(&self, text: &mut Vec<u8>) {
-        let mut floats = zmij::Buffer::new();
-        let number = match *self {
-            Value::Nothing => "null",
-            Value::Integer(value) => {
-                return text.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-            }
-            Value::Single(value) if value.is_finite() => floats.format(value),
-            Value::Double(value) if value.is_finite() => floats.format(value),
-            Value::Single(value) => return name_of(value.into()).append_to_json(text),
-            Value::Double(value) => return name_of(value).append_to_json(text),
-        };
-        text.extend_from_slice(number.as_bytes());
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Value::Nothing => serializer.serialize_unit(),
+            Value::Integer(value) => serializer.serialize_i128(value),
+            Value::Single(value) if value.is_finite() => serializer.serialize_f32(value),
+            Value::Double(value) if value.is_finite() => serializer.serialize_f64(value),
+            Value::Single(value) => serializer.serialize_str(name_of(value.into())),
+            Value::Double(value) => serializer.serialize_str(name_of(value)),
+        }
     }
 }
 
@@ -71,7 +67,6 @@ fn name_of(value: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::to_json;
 
     #[test]
     fn json_is_exact() {
@@ -84,7 +79,7 @@ mod tests {
             Value::Single(f32::NEG_INFINITY),
         ];
         assert_eq!(
-            to_json(&values[..]),
+            serde_json::to_string(&values).unwrap(),
             r#"[null,36893488147419103230,0.1,0.30000000000000004,"NaN","-Infinity"]"#
         );
     }

@@ -19,7 +19,6 @@ mod unique;
 use crate::args::{Command, FileArguments, OutputFormat, names_several};
 use crate::columns::{Column, Columns};
 use crate::failure::{Failure, Result, text_of};
-use crate::json::{object, to_json};
 use crate::npy::{self, Times};
 use crate::number::DType;
 use crate::output::{Output, TableWriter, Writer};
@@ -330,30 +329,24 @@ fn list_devices(json: bool) -> Result<()> {
         }
     }
     if json {
-        let devices = devices.iter().map(|(name, description)| {
-            object([
-                ("description", to_json(description)),
-                ("name", to_json(name)),
-            ])
-        });
+        let devices = devices.iter().map(
+            |(name, description)| serde_json::json!({ "name": name, "description": description }),
+        );
         let devices: Vec<_> = devices.collect();
-        let links = links().into_iter().map(|link| {
-            object([
-                ("atomics", link.atomics.to_string()),
-                ("direct", link.direct.to_string()),
-                ("from", to_json(&link.from)),
-                ("link", to_json(&link.kind)),
-                ("performance_rank", link.performance_rank.to_string()),
-                ("to", to_json(&link.to)),
-            ])
+        let report = serde_json::json!({
+            "devices": devices,
+            "no_cuda": no_cuda,
+            "links": links().iter().map(|link| serde_json::json!({
+                "from": link.from,
+                "to": link.to,
+                "link": link.kind,
+                "direct": link.direct,
+                "atomics": link.atomics,
+                "performance_rank": link.performance_rank,
+            })).collect::<Vec<_>>(),
+            "nvrtc": compiler(),
         });
-        let links: Vec<_> = links.collect();
-        return print(&object([
-            ("devices", format!("[{}]", devices.join(","))),
-            ("links", format!("[{}]", links.join(","))),
-            ("no_cuda", to_json(&no_cuda)),
-            ("nvrtc", to_json(&compiler())),
-        ]));
+        return print(&report.to_string());
     }
     let mut lines = String::new();
     for (name, description) in &devices {

@@ -7,12 +7,12 @@ use crate::args::{Format, StatsArguments};
 use crate::columns::Columns;
 use crate::exact;
 use crate::failure::{Failure, Result};
-use crate::json::{object, to_json};
 use crate::logger;
 use crate::number::{DType, End, Number};
 use crate::pieces::Places;
 use crate::text::{Gaps, Values};
 use crate::value::Value;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use warpfold::statistics::{Estimate, Moments, MomentsReducer};
 use warpfold::{Axis, Buffer, Device, Monoid};
 
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &StatsArguments) -> Result<()> {
         );
     }
     print(&match arguments.json {
-        true => json_of(&all),
+        true => json(&all),
         false => table(&names, &all),
     })
 }
@@ -140,7 +140,7 @@ fn along(
     });
     let shown: Vec<Shown<'_>> = shown.collect();
     print(&match arguments.json {
-        true => json_of(&shown),
+        true => json(&shown),
         false => lines(&names, &shown),
     })
 }
@@ -305,23 +305,25 @@ struct Shown<'a> {
     values: Vec<Value>,
 }
 
-impl Shown<'_> {
-    fn to_json(&self) -> String {
-        let mut members = vec![
-            ("name", to_json(&self.name)),
-            ("dtype", to_json(&self.dtype.to_string())),
-        ];
-        members.extend(self.unit.as_ref().map(|unit| ("unit", to_json(unit))));
-        let values = self.names.iter().zip(&self.values);
-        members.extend(values.map(|(name, value)| (name.as_str(), to_json(value))));
-        object(members)
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("dtype", &self.dtype.to_string())?;
+        if let Some(unit) = &self.unit {
+            map.serialize_entry("unit", unit)?;
+        }
+        for (name, value) in self.names.iter().zip(&self.values) {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
     }
 }
 
 /// The statistics of all columns, as one object.
-fn json_of(columns: &[Shown<'_>]) -> String {
-    let columns: Vec<String> = columns.iter().map(Shown::to_json).collect();
-    format!("{{\"columns\":[{}]}}", columns.join(","))
+fn json(columns: &[Shown<'_>]) -> String {
+    let columns = serde_json::to_string(columns).expect("numbers and names have a text");
+    format!("{{\"columns\":{columns}}}")
 }
 
 /// Statistics of numbers that come in pieces.

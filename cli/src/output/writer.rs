@@ -4,7 +4,6 @@ use super::Output;
 use crate::args::OutputFormat;
 use crate::columns::Column;
 use crate::failure::{Failure, Result};
-use crate::json::{Json, to_json};
 use crate::npy::{self, Times};
 use crate::number::{DType, Number, TO_F64, with_number};
 use crate::pieces::Places;
@@ -370,7 +369,8 @@ impl TableWriter {
                     None => column.dtype.to_string(),
                 })
                 .collect();
-            let (titles, dtypes) = (to_json(&titles[..]), to_json(&dtypes[..]));
+            let titles = serde_json::to_string(&titles).expect("names have a text");
+            let dtypes = serde_json::to_string(&dtypes).expect("names have a text");
             let start = format!("{{\"columns\":{titles},\"dtypes\":{dtypes},\"rows\":[");
             writer.text.extend_from_slice(start.as_bytes());
         } else if columns.iter().any(|column| column.name.is_some()) {
@@ -442,7 +442,7 @@ impl TableWriter {
                     let code = values.value(at);
                     let word = word_of(code, words);
                     match self.json {
-                        true => append_json(word, &mut self.text),
+                        true => append_json(&word, &mut self.text),
                         false => {
                             self.text
                                 .extend_from_slice(quoted(word, self.separator).as_bytes());
@@ -544,6 +544,6 @@ fn word_of(code: Value, words: &[Arc<str>]) -> &str {
 }
 
 /// Appends a number or a word as JSON has it.
-fn append_json(value: &(impl Json + ?Sized), text: &mut Vec<u8>) {
-    value.append_to_json(text);
+fn append_json(value: &impl serde::Serialize, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("memory can be written");
 }

@@ -28,10 +28,12 @@ pub(in crate::engine) mod groups {
 /// take a step for each row: of `f32`, 2^24 from an odd position on took 69 µs with 256 bytes and
 /// 63 with 128, but from a multiple of the tiles on 46 and 52. Measured: an NVIDIA H200, 2026-11-29,
 /// the kernels alone, by hand.
+#[cfg(feature = "cuda")]
 pub(crate) const PIECE_LANE_BYTES: u64 = 128;
 
 /// A piece of a stream that holds so many whole waves leaves them to the wave engine. What comes
 /// before and after them are launches of their own.
+#[cfg(feature = "cuda")]
 pub(crate) const PIECE_WAVES: u64 = 24;
 
 /// Chunks that are taken in turn have this many bytes or more, but for the last ones. Not measured

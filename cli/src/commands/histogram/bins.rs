@@ -3,7 +3,6 @@
 use crate::args::{InputArguments, TextArguments, number_of_items};
 use crate::bound::{Bound, bad_bound, float_text};
 use crate::failure::{Failure, Result};
-use crate::json::to_json;
 use crate::npy::Times;
 use crate::number::Number;
 use crate::numbers::Numbers;
@@ -296,9 +295,11 @@ impl Edges {
 
     /// A number of JSON. Edges of integers have all their digits: as `f64` they could fall
     /// together.
-    pub(super) fn to_json(&self, place: usize) -> String {
+    pub(super) fn json(&self, place: usize) -> String {
         match self {
-            Edges::Floats(edges) => to_json(&Value::Double(edges[place])),
+            Edges::Floats(edges) => {
+                serde_json::to_string(&Value::Double(edges[place])).expect("numbers have a text")
+            }
             Edges::Exact(edges) => edges[place].text(),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::bins::Edges;
 use crate::failure::{Failure, Result};
-use crate::json::to_json;
 use plotters::prelude::*;
 
 /// The width of a chart where the terminal does not tell its own.
@@ -40,7 +39,7 @@ impl Histogram {
     }
 
     /// What is in an object of JSON.
-    pub(super) fn to_json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         let (name, edges): (_, Vec<String>) = match self.of_values {
             true => (
                 "values",
@@ -51,11 +50,11 @@ impl Histogram {
             false => (
                 "edges",
                 (0..self.edges.len())
-                    .map(|place| self.edges.to_json(place))
+                    .map(|place| self.edges.json(place))
                     .collect(),
             ),
         };
-        let counts = to_json(&self.counts[..]);
+        let counts = serde_json::to_string(&self.counts).expect("numbers have a text");
         format!("\"{name}\":[{}],\"counts\":{counts}", edges.join(","))
     }
 

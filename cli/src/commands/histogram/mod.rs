@@ -10,7 +10,6 @@ use crate::bound::Bound;
 use crate::columns::Columns;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, ending_of};
-use crate::json::to_json;
 use crate::number::{DType, End, Number, with_bound};
 use crate::numbers::Numbers;
 use crate::output::{Output, Writer, quoted};
@@ -129,7 +128,7 @@ pub(super) fn run(arguments: &HistogramArguments) -> Result<()> {
             write_text(&histogram.lines(separator.into(), ""), job.output)
         }
         OutputFormat::Json => {
-            let object = histogram.to_json();
+            let object = histogram.json();
             write_text(
                 &format!("{{\"dtype\":\"{dtype}\",{unit}{object}}}\n"),
                 job.output,
@@ -156,10 +155,10 @@ fn write_all(
         .iter()
         .map(|(histogram, dtype)| match format {
             OutputFormat::Json => {
-                let name = to_json(&histogram.title);
+                let name = serde_json::to_string(&histogram.title).expect("names have a text");
                 format!(
                     "{{\"name\":{name},\"dtype\":\"{dtype}\",{}}}",
-                    histogram.to_json()
+                    histogram.json()
                 )
             }
             _ if output.is_terminal() => {
