@@ -59,6 +59,7 @@ pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
         ("The price of your own operator", price_of_own(first)),
         ("Compiling and loading", loading(first)),
         ("Data in host memory", host_data(first)),
+        ("Pieces of streams", pieces(first)),
         ("One array over two GPUs", shards(first)),
     ] {
         let Some(table) = table else { continue };
@@ -293,6 +294,43 @@ fn host_data(run: &Run) -> Option<String> {
 }
 
 /// A row for each call and cut, and columns for what carries packets.
+/// Pieces of one type, by where they start: a row for each length.
+fn pieces(run: &Run) -> Option<String> {
+    let first = &run.pieces.first()?.name;
+    let mut places: Vec<&str> = Vec::new();
+    let mut rows: Vec<(&str, usize)> = Vec::new();
+    for piece in run.pieces.iter().filter(|piece| piece.name == *first) {
+        if !places.contains(&&*piece.from) {
+            places.push(&piece.from);
+        }
+        if !rows.contains(&(&*piece.name, piece.length)) {
+            rows.push((&piece.name, piece.length));
+        }
+    }
+    let mut head = vec!["µs, and × a whole scan".to_owned(), "elements".to_owned()];
+    head.extend(places.iter().map(|place| format!("from {place}")));
+    let mut table = Table {
+        head,
+        rows: Vec::new(),
+    };
+    for (name, items) in rows {
+        let told = places.iter().map(|place| {
+            let mut pieces = run.pieces.iter();
+            let piece = pieces.find(|piece| {
+                (&*piece.name, piece.length, &*piece.from) == (name, items, *place)
+            });
+            piece.map_or(String::new(), |piece| {
+                format!("{} {:.2} ×", us(piece.us.median), piece.beside_whole)
+            })
+        });
+        table.row([name.to_owned(), length(items)].into_iter().chain(told));
+    }
+    table.text(
+        "Scans of pieces on a `Scanner` of a device, by the host's clock, call after call, beside \
+         scans of arrays as long. A piece from an odd position on has its tiles at odd addresses.",
+    )
+}
+
 fn shards(run: &Run) -> Option<String> {
     const EXCHANGES: [&str; 4] = ["no exchange", "threads", "peer memory", "NCCL"];
     let mut table = Table::new(&[
