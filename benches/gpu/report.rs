@@ -316,9 +316,8 @@ fn pieces(run: &Run) -> Option<String> {
     for (name, items) in rows {
         let told = places.iter().map(|place| {
             let mut pieces = run.pieces.iter();
-            let piece = pieces.find(|piece| {
-                (&*piece.name, piece.length, &*piece.from) == (name, items, *place)
-            });
+            let piece = pieces
+                .find(|piece| (&*piece.name, piece.length, &*piece.from) == (name, items, *place));
             piece.map_or(String::new(), |piece| {
                 format!("{} {:.2} ×", us(piece.us.median), piece.beside_whole)
             })
