@@ -392,6 +392,63 @@ fn segments_of_every_kind() {
     compile(&sources.0);
 }
 
+/// Scans of pieces of streams, of elements of every size.
+#[test]
+fn pieces_of_every_kind() {
+    use crate::support::operators::{LogAddExp, Sums};
+
+    fn push(sources: &mut Sources, name: &str, engine: Engine, kernel: &warpfold::codegen::Kernel) {
+        sources.0.push(Source {
+            engine,
+            element_bytes: 0,
+            name: format!("piece {name}"),
+            text: kernel.source().unwrap(),
+            is_like_another: false,
+        });
+    }
+    fn all<T: Element, Op: Monoid<T>>(sources: &mut Sources) {
+        use warpfold::codegen::kernels::Piece;
+        let types = std::any::type_name::<(T, Op)>();
+        let layouts = Layouts::of_slice::<T>();
+        let policies = RowPolicy::for_scans_at_once(layouts, 90, 0);
+        for &policy in policies.first().into_iter().chain(policies.last()) {
+            let forwards = Piece::<T, Op>::kernel(policy);
+            push(
+                sources,
+                &format!("{types} {policy:?}"),
+                Engine::Levels,
+                &forwards,
+            );
+        }
+        let policy = RowPolicy::of_scan::<T>(false);
+        let reversed = Piece::<T, Op, Slice<T>, true>::kernel(policy);
+        push(
+            sources,
+            &format!("{types} reversed"),
+            Engine::Levels,
+            &reversed,
+        );
+        if let Some(policy) = WavePolicy::of::<T>() {
+            let waves = Piece::<T, Op>::of_waves(policy);
+            push(
+                sources,
+                &format!("{types} waves"),
+                Engine::Wave(policy),
+                &waves,
+            );
+        }
+    }
+    let mut sources = Sources::default();
+    all::<u8, ops::Max>(&mut sources);
+    all::<half::f16, ops::Add>(&mut sources);
+    all::<f32, ops::Add>(&mut sources);
+    all::<f32, LogAddExp>(&mut sources);
+    all::<u64, ops::Mul>(&mut sources);
+    all::<[u32; 3], Sums>(&mut sources);
+    all::<[u64; 8], Sums>(&mut sources);
+    compile(&sources.0);
+}
+
 /// Though architectures take turns, each of them has every engine, and every size of elements.
 #[test]
 fn turns_leave_nothing_out() {
