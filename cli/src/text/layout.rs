@@ -14,6 +14,7 @@ use crate::args::{Missing, TextArguments};
 use crate::failure::{Failure, Result};
 use crate::logger;
 use names::Names;
+use std::collections::HashSet;
 
 /// What was found out about a text before it is read.
 #[derive(Debug, Default)]
@@ -226,7 +227,8 @@ impl Planner<'_> {
             name.filter(|name| !name.is_empty()).cloned()
         };
         let known = names.as_ref().map_or(&[][..], |names| &names.names[..]);
-        let is_key = |index| self.is_key(index, known, fields);
+        let keys = self.key_columns(known, fields);
+        let is_key = |index| keys.contains(&index);
         let codes = |index| self.codes(index, has_header);
         let has_words = |index| {
             let holds = || self.holds_words(index, has_header) || codes(index).is_some();
@@ -471,17 +473,15 @@ impl Planner<'_> {
         words > below.map_or(0, |below| below.numbers)
     }
 
-    /// Whether rows are ordered by a column.
-    fn is_key(&self, index: usize, names: &[String], fields: usize) -> bool {
-        let is_meant = |key: &String| {
+    /// The columns that rows are ordered by.
+    fn key_columns(&self, names: &[String], fields: usize) -> HashSet<usize> {
+        let texts = self.keys.names.iter().flat_map(|key| {
             let ends = ["", ":asc", ":desc"].into_iter();
-            let mut texts = ends.filter_map(|end| key.strip_suffix(end));
-            texts.any(|text| {
-                let meanings = Column(text.into()).meanings(names, fields);
-                meanings.contains(&(index..index + 1))
-            })
-        };
-        self.keys.names.iter().any(is_meant)
+            ends.filter_map(|end| key.strip_suffix(end))
+        });
+        let meanings = texts.flat_map(|text| Column(text.into()).meanings(names, fields));
+        let single = meanings.filter(|range| range.len() == 1);
+        single.map(|range| range.start).collect()
     }
 
     /// How many numbers a column holds, and how many other words.
