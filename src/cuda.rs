@@ -45,10 +45,10 @@
 //! included. If it is not the GPU's own, the way there decides the speed.
 //!
 //! Use the `cudarc` that is re-exported here, or the same version. For its slices of `f16` and
-//! `bf16` there is the feature `cuda-f16`. While its event tracking is on, it makes events for every
-//! slice, and waiting for them breaks a graph's capture. So switch tracking off
-//! (`CudaContext::disable_event_tracking`) before you allocate what a graph works on, and before you
-//! make streams: a context's first `new_stream` waits for the whole GPU then, which is an error
+//! `bf16` there is the feature `cuda-f16`. While its event tracking is on, it makes events for
+//! every slice, and waiting for them breaks a graph's capture. So switch tracking off
+//! (`CudaContext::disable_event_tracking`) before you allocate what a graph works on, and before
+//! you make streams: a context's first `new_stream` waits for the whole GPU then, which is an error
 //! while another thread captures, and ends that capture.
 
 pub(crate) mod checks;

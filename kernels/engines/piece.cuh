@@ -120,8 +120,8 @@ struct PieceEngine : RowsEngine<Sink, Source, Policy> {
         return warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
     }
 
-    /// What a lane knows of its warp's rows. It lies in local memory, and is worked on by loops: such
-    /// a tile is met once, so code that is long would take longer to fetch than to run.
+    /// What a lane knows of its warp's rows. It lies in local memory, and is worked on by loops:
+    /// such a tile is met once, so code without them took no less time.
     struct EdgeRows {
         A nodes[ROWS][RUN];
         /// Of each row's tree over lanes.

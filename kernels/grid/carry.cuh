@@ -17,14 +17,16 @@ struct Carry {
     __device__ __forceinline__ A block(int level) const { return Operand<A>::keep(sums[level]); }
 
     /// What stands at a place before `origin`, the position in units of 2^level: a block's sum, or
-    /// something that counts for nothing. Both are below the unit that the blocks above are made of.
+    /// something that counts for nothing. Both are below the unit that the blocks above are made
+    /// of.
     __device__ __forceinline__ A at(u32 place, u32 origin, int level, const A& nothing) const {
         int bit = 31 - __clz((int)(place ^ origin));
         bool is_first = (place & ((2u << bit) - 1)) == 0;
         return is_first ? block(level + bit) : nothing;
     }
 
-    /// The blocks of 2^level items and more, appended to what precedes the stream. Whole warps call.
+    /// The blocks of 2^level items and more, appended to what precedes the stream. Whole warps
+    /// call.
     __device__ __forceinline__ P above(int level, P before) const {
         u64 blocks = level < 64 ? position >> level << level : 0;
         int lane = threadIdx.x % WARP;

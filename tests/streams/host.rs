@@ -127,6 +127,38 @@ pub(crate) fn check_on<T: Sample, Op: Monoid<T>>(device: &Device, input: &[T], c
     }
 }
 
+/// Scans pieces from the last one to the first, in reverse, on a device.
+pub(crate) fn check_reversed_on<T: Sample, Op: Monoid<T>>(
+    device: &Device,
+    input: &[T],
+    cuts: &[usize],
+) {
+    for prefixes in [Prefixes::exclusive(), Prefixes::inclusive()].map(Prefixes::reverse) {
+        let mut scanners = [(); 2].map(|()| device.scanner::<T, Op>(prefixes));
+        let mut results = [input.to_vec(), input.to_vec()];
+        let mut end = input.len();
+        for &start in cuts.iter().rev().chain([&0]) {
+            let piece = &input[start..end];
+            let mut buffer = device.upload(piece).unwrap();
+            scanners[0].scan_in_place(&mut buffer).unwrap();
+            results[0][start..end].copy_from_slice(&buffer.into_vec().unwrap());
+            let output = &mut results[1][start..end];
+            scanners[1].scan_slice_into(piece, output).unwrap();
+            end = start;
+        }
+        let expected = whole::<T, Op>(prefixes, input);
+        for result in &results {
+            assert_same(result, &expected, &format!("in reverse, in {cuts:?}"));
+        }
+    }
+}
+
+#[test]
+fn streams_in_reverse() {
+    let input = sample::<u64>(100_000, 3);
+    check_reversed_on::<u64, Bracketing>(&Device::cpu(), &input, &[1, 65_536, 70_001]);
+}
+
 /// A reducer that goes on from a carry that was stored.
 fn reducer_of<T: Sample, Op: Monoid<T>>(carry: &Carry<T, Op>) -> Reducer<T, Op> {
     let stored = Carry::from_sums(carry.position(), carry.sums().to_vec()).unwrap();

@@ -1,6 +1,6 @@
 //! Streams on a GPU have the bits of one call on the CPU, wherever their pieces end.
 
-use crate::streams::host::{check_on, cuts};
+use crate::streams::host::{check_on, check_reversed_on, cuts};
 use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::operators::{Affine, Bracketing, LogAddExp, Sums, Then};
 use crate::support::{gpu, seed};
@@ -43,6 +43,16 @@ fn long_slices_go_in_chunks() {
     let Some(device) = gpu(0) else { return };
     check::<f32, Add>(&device, (64 << 20) / 4 + 77);
     check::<u64, Bracketing>(&device, (40 << 20) / 8);
+}
+
+/// Short pieces, and some that go in chunks.
+#[test]
+fn pieces_in_reverse() {
+    let Some(device) = gpu(0) else { return };
+    let short = sample::<u64>(100_000, 3);
+    check_reversed_on::<u64, Bracketing>(&device, &short, &[1, 65_536, 70_001]);
+    let long = sample::<f32>((40 << 20) / 4 + 77, 5);
+    check_reversed_on::<f32, Add>(&device, &long, &[12_345]);
 }
 
 /// So long that whole waves are scanned by an engine of their own.

@@ -150,7 +150,7 @@ impl Translator {
             self.scopes.push(Vec::new());
             let (pattern, mut guard) = parts_of(&mut arm.pat);
             let (bindings, conditions) = self.aside(|this| -> Result<Vec<String>> {
-                let mut conditions: Vec<String> = this.pattern(pattern, &value)?.into_iter().collect();
+                let mut conditions = Vec::from_iter(this.pattern(pattern, &value)?);
                 if let Some(guard) = &mut guard {
                     let span = guard.span();
                     let (lines, guard) = this.aside(|this| this.value(guard));

@@ -24,10 +24,10 @@ pub(in crate::engine) mod groups {
     pub(in crate::engine) const SUMS_A_BATCH: u64 = 48;
 }
 
-/// The most bytes of sums that a lane has of a tile of a stream's piece. The first tile and the last
-/// take a step for each row: of `f32`, 2^24 from an odd position on took 69 µs with 256 bytes and
-/// 63 with 128, but from a multiple of the tiles on 46 and 52. Measured: an NVIDIA H200, 2026-11-29,
-/// the kernels alone, by hand.
+/// The most bytes of sums that a lane has of a tile of a stream's piece. The first tile and the
+/// last take a step for each row: of `f32`, 2^24 from an odd position on took 69 µs with 256 bytes
+/// and 63 with 128, but from a multiple of the tiles on 46 and 52. Measured: an NVIDIA H200,
+/// 2026-11-29, the kernels alone, by hand.
 #[cfg(feature = "cuda")]
 pub(crate) const PIECE_LANE_BYTES: u64 = 128;
 

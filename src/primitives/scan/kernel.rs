@@ -57,9 +57,9 @@ arguments! {
         pub before: u64 => "const Operand<T>::Type*",
         /// Where those before its end go.
         pub after: u64 => "Operand<T>::Type*",
-        /// The first tile and the last, by their places in the stream.
+        /// The first tile, by its place in the stream.
         pub first: u64 => "u64",
-        /// See `first`.
+        /// The last tile.
         pub last: u64 => "u64",
         /// The logarithm of a tile's length.
         pub log_tile: u32 => "u32",

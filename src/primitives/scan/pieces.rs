@@ -1,4 +1,5 @@
-//! Streams on a GPU, piece by piece: a launch for each, wherever it starts and ends.
+//! Streams on a GPU, piece by piece: a launch for each, wherever it starts and ends, or three if it
+//! is long.
 
 use super::Prefixes;
 use super::candidates::for_pieces;

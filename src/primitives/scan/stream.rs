@@ -340,8 +340,9 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     ///
-    /// A GPU scans a piece in one launch, wherever it starts and ends, and reads it once. What passes
-    /// from one piece to the next stays in the GPU's memory, so calls do not wait for each other.
+    /// A GPU scans a piece in one launch, or in three if it is long, wherever it starts and ends,
+    /// and reads it once. What passes from one piece to the next stays in the GPU's memory, so calls
+    /// do not wait for each other.
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,
@@ -350,12 +351,23 @@ impl Device {
     }
 }
 
+impl<T: Element, Op, P> Scanner<T, Op, P> {
+    /// The number of elements so far.
+    fn position(&self) -> u64 {
+        #[cfg(feature = "cuda")]
+        if let Some(carry) = &self.on_gpu {
+            return carry.position();
+        }
+        self.carry.position()
+    }
+}
+
 impl<T: Element, Op, P> std::fmt::Debug for Scanner<T, Op, P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scanner")
             .field("device", &self.device)
             .field("prefixes", &self.prefixes.kind)
-            .field("carry", &self.carry)
+            .field("position", &self.position())
             .finish()
     }
 }

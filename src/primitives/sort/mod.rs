@@ -4,6 +4,7 @@ mod by_key;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+mod few;
 pub(crate) mod kernel;
 mod order;
 mod radix;

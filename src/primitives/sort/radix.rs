@@ -12,6 +12,7 @@
 //! Buckets and lines are those of Wassenberg and Sanders, "Engineering a multi-core radix sort"
 //! (Euro-Par 2011).
 
+use super::few::{FEW, sort_few};
 use super::order::{Bits, KeyMap, Sortable};
 use crate::Result;
 use crate::cpu::memory::reserve;
@@ -80,12 +81,6 @@ macro_rules! places {
 
 places!(u32, u64);
 
-/// Up to so many records are sorted by comparisons. Their places have 8 bits.
-const FEW: usize = 192;
-
-/// Up to so many are inserted one by one.
-const INSERTED: usize = 20;
-
 /// The bytes of the longest leaf. It and its room stay in the L2 cache of a core.
 const LEAF_BYTES: usize = 1 << 20;
 
@@ -127,7 +122,7 @@ pub(super) fn sort_records<R: Record>(
 ) -> Result<()> {
     let sorter = Sorter::<R> { map };
     if data.len() <= FEW {
-        sorter.sort_few(data);
+        sort_few(data, |record| sorter.rank(record));
         return Ok(());
     }
     let mut room = reserve::<R>(data.len())?;
@@ -170,20 +165,6 @@ fn order_of_lengths(lengths: Vec<usize>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|&place| std::cmp::Reverse(lengths[place]));
     order
-}
-
-/// Sorts words that end in a place, and says which places they have then.
-fn sort_narrow(words: &mut [u64], places: &mut [u8; FEW]) {
-    words.sort_unstable();
-    let sorted = places.iter_mut().zip(words);
-    sorted.for_each(|(to, word)| *to = *word as u8);
-}
-
-/// As [`sort_narrow`], for ranks of 64 bits.
-fn sort_wide(words: &mut [u128], places: &mut [u8; FEW]) {
-    words.sort_unstable();
-    let sorted = places.iter_mut().zip(words);
-    sorted.for_each(|(to, word)| *to = *word as u8);
 }
 
 /// Some neighbouring bits of a rank.
@@ -266,49 +247,6 @@ impl<R: Record> Sorter<R> {
         );
     }
 
-    /// Sorts up to [`FEW`] records. Their ranks are sorted with their places, as numbers: the
-    /// standard library's sort takes long to compile for each kind of record.
-    fn sort_few(&self, records: &mut [R]) {
-        if const { BitsOf::<R>::BITS > 64 } {
-            return records.sort_by_key(|record| self.rank(record));
-        }
-        if records.len() <= INSERTED {
-            for place in 1..records.len() {
-                let record = records[place];
-                let (rank, mut to) = (self.rank(&record), place);
-                while to > 0 && self.rank(&records[to - 1]) > rank {
-                    records[to] = records[to - 1];
-                    to -= 1;
-                }
-                records[to] = record;
-            }
-            return;
-        }
-        let word = |(place, record): (usize, &R)| self.rank(record).wide() << 8 | place as u128;
-        let words = records.iter().enumerate().map(word);
-        let mut places = [0_u8; FEW];
-        if const { BitsOf::<R>::BITS <= 32 } {
-            let mut room = [0_u64; FEW];
-            let room = &mut room[..records.len()];
-            room.iter_mut()
-                .zip(words)
-                .for_each(|(to, word)| *to = word as u64);
-            sort_narrow(room, &mut places);
-        } else {
-            let mut room = [0_u128; FEW];
-            let room = &mut room[..records.len()];
-            room.iter_mut().zip(words).for_each(|(to, word)| *to = word);
-            sort_wide(room, &mut places);
-        }
-        let mut sorted = [MaybeUninit::<R>::uninit(); FEW];
-        let sorted = &mut sorted[..records.len()];
-        for (to, &place) in sorted.iter_mut().zip(&places) {
-            to.write(records[usize::from(place)]);
-        }
-        // SAFETY: all of them were written.
-        records.copy_from_slice(unsafe { records_mut(sorted) });
-    }
-
     /// Sorts the records of `from`, into `to` or in place. What stands in the other one afterwards
     /// is not specified.
     ///
@@ -328,7 +266,7 @@ impl<R: Record> Sorter<R> {
         let len = from.len();
         if len <= FEW {
             // SAFETY: all of `from` is there.
-            self.sort_few(unsafe { records_mut(from) });
+            sort_few(unsafe { records_mut(from) }, |record| self.rank(record));
             if moves {
                 to.copy_from_slice(from);
             }

@@ -130,8 +130,8 @@ impl Planner<'_> {
         ))
     }
 
-    /// Says so if the first column, which is not read, holds words in the first lines and numbers in
-    /// all others: the header may be none, and these lines settings above the table.
+    /// Says so if the first column, which is not read, holds words in the first lines and numbers
+    /// in all others: the header may be none, and these lines settings above the table.
     pub(super) fn tell_of_settings(&self, read: &[Found], has_header: bool) {
         let is_read = read.iter().any(|column| column.index == 0);
         if let Some(lines) = self

@@ -245,8 +245,8 @@ impl Planner<'_> {
                 let is_odd = |index| survey.odd_numbers.contains(&index);
                 let settings = match survey.settings_above() {
                     Some(lines) => format!(
-                        "; or --skip {lines} if the table begins in line {}, as the first column has \
-                         words above it alone",
+                        "; or --skip {lines} if the table begins in line {}, as the first column \
+                         has words above it alone",
                         lines + 1
                     ),
                     None => String::new(),
@@ -269,8 +269,8 @@ impl Planner<'_> {
                         },
                         match self.names_in_comments().next() {
                             Some(_) => {
-                                "a comment above may name the columns: give --no-header if it does, \
-                                 and this row is data; --header if this row names them"
+                                "a comment above may name the columns: give --no-header if it \
+                                 does, and this row is data; --header if this row names them"
                             }
                             None => "give --header or --no-header",
                         }

@@ -28,7 +28,8 @@ pub(in crate::text) struct Feed {
     pub(in crate::text) has_cr: bool,
     /// Whether a comma stands in the field, or before fractions.
     pub(in crate::text) has_comma: bool,
-    /// Whether a comma stands between digits of the rest of the line, and the user does not say why.
+    /// Whether a comma stands between digits of the rest of the line, and the user does not say
+    /// why.
     pub(in crate::text) has_other_comma: bool,
     /// A pattern for what follows digits and begins with a comma, if the user says that commas
     /// stand in numbers.

@@ -94,8 +94,8 @@ impl Below {
             }
     }
 
-    /// Whether the first row is above all others in each column, or goes from below 0 and all others
-    /// to above them.
+    /// Whether the first row is above all others in each column, or goes from below 0 and all
+    /// others to above them.
     fn are_beyond(&self) -> bool {
         let numbers = self.first.iter().flatten().zip(&self.ranges);
         let mut ends = numbers.clone().take(1).chain(numbers.last());
