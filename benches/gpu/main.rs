@@ -28,6 +28,7 @@ mod record;
 mod report;
 mod roofline;
 mod rows;
+mod scaling;
 mod segments;
 mod select;
 mod shards;

@@ -230,7 +230,8 @@ pub(crate) struct Sharded {
     pub(crate) exchange: String,
     /// Where the array is cut.
     pub(crate) cut: String,
-    /// The elements of all ranks.
+    pub(crate) gpus: usize,
+    /// The elements of all ranks; of an exchange alone, the bytes of each rank.
     pub(crate) length: usize,
     /// By the host's clock.
     pub(crate) us: Spread,

@@ -1,7 +1,7 @@
 //! The GPU part of BENCHMARKS.md, made of a run.
 
 use crate::chart::CHARTS;
-use crate::record::{Cell, Combination, Library, Run, Sharded, Spread, gbs, median, ratio};
+use crate::record::{Cell, Combination, Library, Run, Spread, gbs, median, ratio};
 use crate::table::{Table, cut, length, us};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -60,7 +60,10 @@ pub(crate) fn markdown(runs: &[Run], charts: &Path) -> String {
         ("Compiling and loading", loading(first)),
         ("Data in host memory", host_data(first)),
         ("Pieces of streams", pieces(first)),
-        ("One array over two GPUs", shards(first)),
+        (
+            "One array over several GPUs",
+            crate::scaling::summary(first),
+        ),
     ] {
         let Some(table) = table else { continue };
         let _ = writeln!(text, "## {title}\n\n{table}");
@@ -328,70 +331,6 @@ fn pieces(run: &Run) -> Option<String> {
         "Scans of pieces on a `Scanner` of a device, by the host's clock, call after call, beside \
          scans of arrays as long. A piece from an odd position on has its tiles at odd addresses.",
     )
-}
-
-fn shards(run: &Run) -> Option<String> {
-    const EXCHANGES: [&str; 4] = ["no exchange", "threads", "peer memory", "NCCL"];
-    let mut table = Table::new(&[
-        "µs, and × one GPU",
-        "elements",
-        "cut",
-        "one GPU",
-        "no exchange",
-        "threads",
-        "peer memory",
-        "NCCL",
-    ]);
-    let is_shared = |row: &Sharded| EXCHANGES.contains(&&*row.exchange);
-    let told = |row: &Sharded| {
-        let ratio = row.beside_one.map(|ratio| format!(" {ratio:.2} ×"));
-        us(row.us.median) + &ratio.unwrap_or_default()
-    };
-    let mut done: Vec<(&str, usize, &str)> = Vec::new();
-    let mut alone = String::new();
-    for row in &run.shards {
-        if ["one GPU", "one rank"].contains(&&*row.exchange) {
-            alone = us(row.us.median);
-        }
-        let what = (&*row.call, row.length, &*row.cut);
-        if !is_shared(row) || done.contains(&what) {
-            continue;
-        }
-        done.push(what);
-        let by = EXCHANGES.map(|exchange| {
-            let same = |other: &&Sharded| {
-                other.exchange == exchange && (&*other.call, other.length, &*other.cut) == what
-            };
-            run.shards.iter().find(same).map_or(String::new(), told)
-        });
-        let head = [
-            row.call.clone(),
-            length(row.length),
-            row.cut.clone(),
-            alone.clone(),
-        ];
-        table.row(head.into_iter().chain(by));
-    }
-    let buses = run
-        .shards
-        .iter()
-        .filter(|row| row.exchange.ends_with("bus") || row.exchange.ends_with("buses"));
-    let buses: Vec<String> = buses
-        .map(|row| format!("{} {:.1} ms", row.exchange, row.us.median / 1e3))
-        .collect();
-    let remark = "By the host's clock, from when both ranks begin until both have their result. \
-                  *One GPU* is the call on one of them: of all elements, and of 2^17 on one \
-                  rank's 2^16. *No exchange*: each GPU makes the call for its part alone. *Odd* \
-                  shards end at no multiple of a power of two.";
-    let mut text = table.text(remark)?;
-    if !buses.is_empty() {
-        let _ = writeln!(
-            text,
-            "\nSum of pinned memory, 2^32 elements: {}.",
-            buses.join(", ")
-        );
-    }
-    Some(text)
 }
 
 /// A line for each primitive, and columns for each card: how it stands beside CUB.

@@ -4,9 +4,10 @@ mod chart;
 mod record;
 mod report;
 mod rows;
+mod scaling;
 mod table;
 
-use record::{Cell, Combination, Library, Run};
+use record::{Cell, Combination, Library, Run, Sharded};
 use std::path::Path;
 
 /// A run of one reduction, with CUB's time if it is given.
@@ -180,4 +181,35 @@ fn charts_have_a_line_for_each_library_that_was_measured() {
     let svg = reduce.svg(&run).unwrap();
     assert!(svg.contains("warpfold") && svg.contains("CUB") && !svg.contains("PyTorch"));
     assert!(scan.svg(&run).is_ok(), "also without a single cell");
+}
+
+#[test]
+fn several_gpus_stand_beside_what_the_paper_expects() {
+    let mut run = run(100.0, None);
+    let mut row = |call: &str, exchange: &str, cut: &str, gpus: usize, length: usize, us: f64| {
+        let spread = serde_json::from_str(&us.to_string()).unwrap();
+        run.shards.push(Sharded {
+            call: call.to_owned(),
+            exchange: exchange.to_owned(),
+            cut: cut.to_owned(),
+            gpus,
+            length,
+            us: spread,
+            beside_one: (gpus > 1 && call == "scan").then_some(1.25),
+        });
+    };
+    for (call, share, whole) in [("reduce", 20.0, 40.0), ("scan", 50.0, 100.0)] {
+        row(call, "one GPU", "", 1, 1 << 20, share);
+        row(call, "one GPU", "", 1, 1 << 21, whole);
+    }
+    row("exchange of bytes", "threads", "", 2, 8192, 5.0);
+    row("scan", "threads", "even", 2, 1 << 21, 80.0);
+    row("scan", "no exchange", "even", 2, 1 << 21, 51.0);
+    let text = documents(&[run]);
+    // A scan reduces its share first: 20 + 5 + 50.
+    assert!(
+        text.contains("| scan | 2^21 | even | 100.0 | 80.0 1.25 × (75.0) |"),
+        "{text}"
+    );
+    assert!(text.contains("| scan | 2^21 | even | 2 | 51.0 1.25 × (50.0) | 80.0 1.25 × (75.0) |"));
 }

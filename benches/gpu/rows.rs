@@ -27,6 +27,10 @@ pub(crate) fn markdown(runs: &[Run]) -> String {
             &format!("{card}: segments, axes, keys and sorts"),
             by_data(run),
         );
+        section(
+            &format!("{card}: one array over several GPUs"),
+            crate::scaling::rows(run),
+        );
     }
     text.trim_end().to_owned() + "\n"
 }

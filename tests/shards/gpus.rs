@@ -346,26 +346,29 @@ fn one_gpu_by_nccl() {
     }
 }
 
-#[test]
-fn two_gpus_by_threads() {
-    if let Some(gpus) = gpus(2) {
-        check_all(Kind::Threads, &gpus, &LENS);
+/// On the first 2, 3, … GPUs: all there are.
+fn check_several(kind: Kind) {
+    let Some(mut all) = gpus(2) else { return };
+    all.extend((2..).map_while(|ordinal| Device::cuda(ordinal).ok()));
+    for count in 2..=all.len() {
+        check_all(kind, &all[..count], &LENS);
     }
 }
 
 #[test]
-fn two_gpus_by_peer_memory() {
-    if let Some(gpus) = gpus(2) {
-        check_all(Kind::Peers, &gpus, &LENS);
-    }
+fn several_gpus_by_threads() {
+    check_several(Kind::Threads);
 }
 
 #[test]
-fn two_gpus_by_nccl() {
-    if let Some(gpus) = gpus(2)
-        && has_nccl()
-    {
-        check_all(Kind::Nccl, &gpus, &LENS);
+fn several_gpus_by_peer_memory() {
+    check_several(Kind::Peers);
+}
+
+#[test]
+fn several_gpus_by_nccl() {
+    if has_nccl() {
+        check_several(Kind::Nccl);
     }
 }
 
