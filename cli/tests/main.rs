@@ -25,6 +25,7 @@ mod numbers;
 mod oddities;
 mod others;
 mod output;
+mod printed;
 mod remedies;
 mod reverse;
 mod select;

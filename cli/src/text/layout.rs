@@ -156,6 +156,7 @@ impl Layout {
             dialect: &lexer.dialect,
             skipped: lexer.skipped.as_deref(),
             keys,
+            is_image: messages::is_image(lexer),
         };
         planner.layout().map(Some)
     }
@@ -207,6 +208,8 @@ struct Planner<'a> {
     dialect: &'a Dialect,
     skipped: Option<&'a [u8]>,
     keys: Keys<'a>,
+    /// Whether the text is an image of one number a line.
+    is_image: bool,
 }
 
 impl Planner<'_> {

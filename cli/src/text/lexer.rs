@@ -17,7 +17,7 @@ use super::Mistake;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use cursor::{Cursor, Fault};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 use rules::Rules;
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub(super) struct Lexer {
     rules: Rules,
     /// What was read and not dropped.
     buffer: Vec<u8>,
-    ended: bool,
+    pub(super) ended: bool,
     cursor: Cursor,
     /// The last line that was skipped.
     pub(super) skipped: Option<Vec<u8>>,
@@ -235,6 +235,16 @@ impl Lexer {
         let end = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         let next = rest[end..].trim_ascii_start();
         &next[..memchr2(b'\n', b'\r', next).unwrap_or(next.len())]
+    }
+
+    /// The number of the last line that holds a byte, if lines follow it, as far as the buffer
+    /// holds them.
+    pub(super) fn lines_until(&self, field: &Field, byte: u8) -> Option<u64> {
+        let rest = &self.buffer[field.end..];
+        let last = memrchr(byte, rest).unwrap_or(0);
+        let end = last + memchr2(b'\n', b'\r', &rest[last..])?;
+        let follows = !rest[end..].trim_ascii().is_empty();
+        follows.then(|| self.line_number(field) + cursor::line_ends(&rest[..last]))
     }
 
     /// Whether the line of a field ends with CR and LF.

@@ -15,6 +15,8 @@ pub(super) enum Oddity {
     Percent,
     /// `(5)`, `$ ( 5 )`, as accounts have it; and a pattern for it, with the number in a group.
     Negative(String),
+    /// `(1) 5`: the same before other words, where it may count the lines.
+    Numbered(String),
     /// `- 5`: its sign stands apart from it.
     Apart(char),
     /// `'5'`, `“5”`: in quotes that are none here.
@@ -46,6 +48,12 @@ pub(super) enum Oddity {
     Zoned,
     /// `(2 rows)`, as psql ends a table.
     Footer,
+    /// `(1,'a',2.5),`: a row, as SQL and Python write it.
+    Tuple,
+    /// `3:0.5`: a place and its value, as LIBSVM writes them, or a ratio.
+    Placed,
+    /// `│`, `┌──┬──┐`, and what stands in a line with them: a table that was printed.
+    Frame,
     /// `1-2`
     Range,
     /// `1.5-2.5`: a range, or two numbers of columns that have no room between them.
@@ -110,6 +118,10 @@ impl Oddity {
     pub(super) fn in_line(word: &[u8], line: &[u8], is_first: bool, spelling: &Spelling) -> Oddity {
         let is_number = |text: &str| spelling.may_be_number(text);
         let of_line = || match is_first {
+            true if signs::counts(word, line) => {
+                signs::in_parentheses(&String::from_utf8_lossy(word), is_number)
+                    .map(Oddity::Numbered)
+            }
             true if is_index(word, line) => Some(Oddity::Index),
             true if is_dashes(&String::from_utf8_lossy(line), is_number) => Some(Oddity::Dashes),
             true => comment_mark(word, is_number).map(Oddity::Comment),
@@ -148,6 +160,12 @@ impl Oddity {
         }
         if is_zoned(text) {
             return Oddity::Zoned;
+        }
+        if text.contains(is_frame) {
+            return Oddity::Frame;
+        }
+        if signs::is_tuple(text, is_number) {
+            return Oddity::Tuple;
         }
         if let Some(brackets) = brackets_of_list(text, is_number) {
             return Oddity::Listed(brackets);
@@ -210,6 +228,9 @@ impl Oddity {
         let is_digits = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if parts.len() == 2 && parts.iter().all(is_digits) {
             return Oddity::Exponent;
+        }
+        if is_placed(text, is_number) {
+            return Oddity::Placed;
         }
         if is_time(text) {
             return Oddity::Time;
@@ -317,11 +338,13 @@ fn is_dashes(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
 }
 
 /// The character that a comment of another program starts with, if a word at the start of a line
-/// is one: `%`, `!`, `;`, `>`, `*` or `//`, by itself or before what is no number.
+/// is one: `%`, `!`, `;`, `>`, `*`, `\` or `//`, by itself or before what is no number.
 pub(super) fn comment_mark(word: &[u8], is_number: impl Fn(&str) -> bool) -> Option<char> {
     let mark = char::from(*word.first()?);
     let rest = match word {
-        [b'/', b'/', rest @ ..] | [b'%' | b'!' | b';' | b'>' | b'*', rest @ ..] => rest,
+        // `\N` is a missing value.
+        [b'\\', b'N'] => return None,
+        [b'/', b'/', rest @ ..] | [b'%' | b'!' | b';' | b'>' | b'*' | b'\\', rest @ ..] => rest,
         _ => return None,
     };
     let rest = String::from_utf8_lossy(rest);
@@ -351,10 +374,11 @@ fn brackets_of_list(text: &str, is_number: impl Fn(&str) -> bool) -> Option<&'st
     let opens = text.trim_start_matches('[').starts_with('{');
     // Around a whole number, parentheses are a minus.
     let is_tuple = text.starts_with('(') != text.ends_with(')') && of_list(&['(', ')']);
+    let of_tuples = text.contains(['[', ']']) && of_list(&['[', ']', '(', ')']);
     match (opens || of_list(&['[', ']', '{', '}']), is_tuple) {
         (true, _) => Some("[]{}"),
         (_, true) => Some("()"),
-        _ => None,
+        _ => of_tuples.then_some("[]()"),
     }
 }
 
@@ -543,6 +567,20 @@ fn first_of_units(text: &str) -> Option<&str> {
     let behind = rest[unit.len()..].trim_start_matches(is_digit);
     let is_unit = UNITS.contains(&unit.trim()) && text.starts_with(is_digit);
     (is_unit && behind.chars().all(|c| c.is_alphabetic() || c == ' ')).then_some(unit.trim())
+}
+
+/// Whether a character is of the lines around the cells of a printed table.
+pub(super) fn is_frame(c: char) -> bool {
+    matches!(c, '\u{2500}'..='\u{257f}')
+}
+
+/// Whether a word is a place, a colon and a value: no seconds, which have two digits.
+fn is_placed(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once(':').is_some_and(|(place, value)| {
+        let whole = value.split('.').next().unwrap_or(value);
+        is_digits(place) && is_number(value) && !(whole.len() == 2 && is_digits(whole))
+    })
 }
 
 /// Whether a word is a date or a time: numbers with the same mark between them.

@@ -479,11 +479,10 @@ pub(super) fn trim_text(text: &str) -> &str {
     })
 }
 
-/// Whether a field has zeros in front of digits, as codes have.
+/// Whether a number has zeros in front of digits, as codes have: `007`, `01.10`.
 #[inline]
 pub(super) fn has_zeros(field: &[u8]) -> bool {
-    matches!(trim(field), [b'0', rest @ ..]
-        if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit))
+    matches!(trim(field), [b'0', b'0'..=b'9', ..])
 }
 
 /// The number that a truth value is.

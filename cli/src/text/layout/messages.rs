@@ -3,6 +3,7 @@
 use super::{First, Found, Planner, named_mark};
 use crate::failure::{Failure, Result};
 use crate::logger;
+use crate::text::lexer::{Lexer, Step};
 use crate::text::survey::{Contents, Points};
 use crate::text::{Column, shown};
 
@@ -32,6 +33,41 @@ pub(in crate::text) fn printed_format(word: &[u8]) -> Option<(String, String)> {
         format!("`{}` begins {what}", shown(word)),
         format!("give --skip with the number of lines of its header: this one, {header}"),
     ))
+}
+
+/// Whether a text is an image of one number a line: below its name stand the width, the height and
+/// the greatest value, which P1 lacks, and then as many numbers as these say.
+pub(super) fn is_image(lexer: &Lexer) -> bool {
+    let mut sample = lexer.sample();
+    let mut words = std::iter::from_fn(|| {
+        loop {
+            match sample.step() {
+                Step::Field(field) => return Some(sample.bytes(&field)),
+                Step::RowEnd(_) => {}
+                Step::More | Step::End => return None,
+            }
+        }
+    });
+    let (colours, has_greatest) = match words.next().as_deref() {
+        Some(b"P1") => (1, false),
+        Some(b"P2") => (1, true),
+        Some(b"P3") => (3, true),
+        _ => return false,
+    };
+    let mut numbers = words.map_while(|word| str::from_utf8(&word).ok()?.parse::<u64>().ok());
+    let mut size = || numbers.next().filter(|&size| size > 0);
+    let (Some(width), Some(height)) = (size(), size()) else {
+        return false;
+    };
+    let Some(greatest) = (match has_greatest {
+        true => size(),
+        false => Some(1),
+    }) else {
+        return false;
+    };
+    let count = numbers.take_while(|&number| number <= greatest).count() as u64;
+    let wanted = width.saturating_mul(height).saturating_mul(colours);
+    count == wanted || count < wanted && !lexer.ended
 }
 
 /// The option that passes over lines above a table, and when that is right. Formats have rows of
@@ -156,10 +192,19 @@ impl Planner<'_> {
             return Ok(());
         };
         let is_even = survey.widths.is_none_or(|widths| widths == (1, 1));
+        let is_name = is_even && (!self.is_image || self.options.header);
         match printed_format(word.as_bytes()) {
-            Some((what, remedy)) if survey.first_line == 1 && !is_even => Err(
-                Failure::with_remedy(format_args!("{}: line 1", self.file), what, remedy),
-            ),
+            Some((what, remedy)) if survey.first_line == 1 && !is_name => {
+                let header = match is_even {
+                    true => "; or --header if it names a column",
+                    false => "",
+                };
+                Err(Failure::with_remedy(
+                    format_args!("{}: line 1", self.file),
+                    what,
+                    format_args!("{remedy}{header}"),
+                ))
+            }
             _ => Ok(()),
         }
     }

@@ -631,7 +631,7 @@ fn has_fraction(line: &[u8]) -> bool {
 }
 
 /// The number of lines that end in some bytes.
-fn line_ends(bytes: &[u8]) -> u64 {
+pub(super) fn line_ends(bytes: &[u8]) -> u64 {
     if memchr2(b'\n', b'\r', bytes).is_none() {
         return 0;
     }

@@ -190,6 +190,42 @@ pub(super) fn is_pair(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
     })
 }
 
+/// Whether a text is a row as SQL and Python write it: values in parentheses, with commas between
+/// them that stand in no number. Two numbers can be one. A word may end within a quoted value.
+pub(super) fn is_tuple(text: &str, is_number: impl Fn(&str) -> bool) -> bool {
+    let text = text.trim_end_matches([',', ';', ']']);
+    let Some(inner) = text.strip_prefix('[').unwrap_or(text).strip_prefix('(') else {
+        return false;
+    };
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_group = |part: &str| {
+        let whole = part.split('.').next().unwrap_or(part);
+        whole.len() == 3 && is_digits(whole)
+    };
+    match (inner.strip_suffix(')'), inner.split_once(',')) {
+        (_, None) => false,
+        (None, Some((_, rest))) => rest.starts_with(['\'', '"']),
+        (Some(inner), _) => {
+            let mut parts = inner.split(',');
+            let first = parts.next().unwrap_or("");
+            match parts.clone().count() {
+                1 => !is_number(first) || !parts.all(&is_number),
+                _ => !parts.all(is_group),
+            }
+        }
+    }
+}
+
+/// Whether a word in front of others is an integer in parentheses, which may count the lines.
+pub(super) fn counts(word: &[u8], line: &[u8]) -> bool {
+    let inner = word
+        .strip_prefix(b"(")
+        .and_then(|word| word.strip_suffix(b")"));
+    let rest = line.get(word.len()..).unwrap_or_default();
+    inner.is_some_and(|inner| !inner.is_empty() && inner.iter().all(u8::is_ascii_digit))
+        && !rest.trim_ascii().is_empty()
+}
+
 /// The sign of a number, if space stands between them.
 pub(super) fn apart(text: &str, is_number: impl Fn(&str) -> bool) -> Option<char> {
     let sign = text.chars().next().filter(|sign| SIGNS.contains(sign))?;

@@ -9,6 +9,10 @@ pub(in crate::text) const WITHOUT_RULES: &str = "grep -vE '^[-=_+|:,;[:space:]]*
 /// What takes comments of SQL out.
 pub(in crate::text) const WITHOUT_DASHES: &str = "grep -vE '^ *--' FILE | warpfold ...";
 
+/// What makes rows of CSV of those of SQL and Python, also where several stand in a line.
+const WITHOUT_BRACKETS: &str =
+    r#"sed -E 's/\), *\(/\n/g; s/^[^(]*\(//; s/\)[],;[:space:]]*$//' < FILE | tr "'" '"'"#;
+
 /// How a text comes to the command from a program that mends it.
 pub(in crate::text) struct Feed {
     /// The line of the word.
@@ -63,6 +67,39 @@ impl Oddity {
                     "if they are a minus, write -5 for (5), as {}",
                     feed.line(&format!(r"sed -E 's/{pattern}/-\1/g'"))
                 ),
+            ),
+            Oddity::Numbered(pattern) => (
+                "parentheses are the minus of accounts, or count the lines".into(),
+                format!(
+                    "if they are a minus, write -5 for (5), as {}; if they count, take them out, \
+                     as {}",
+                    feed.line(&format!(r"sed -E 's/{pattern}/-\1/g'")),
+                    feed.line(r"sed -E 's/^ *\([0-9]+\)//'")
+                ),
+            ),
+            Oddity::Tuple => (
+                "it is a row as SQL and Python write it".into(),
+                format!(
+                    "let the program write CSV, as psql --csv does; or take the brackets out, as \
+                     {WITHOUT_BRACKETS} | warpfold ... --delimiter ,"
+                ),
+            ),
+            Oddity::Placed => (
+                "it is a place and its value, as LIBSVM writes rows without their zeros, or a \
+                 ratio"
+                    .into(),
+                "for all values, without labels and zeros, give grep -oE '[0-9]+:[^[:space:]]+' \
+                 FILE | cut -d: -f2 | warpfold ...; for those of place 3, begin it with grep -owE \
+                 '3:[^[:space:]]+'; write a ratio as a number"
+                    .into(),
+            ),
+            Oddity::Frame => (
+                "lines are drawn around the cells of a printed table, which may lack rows and \
+                 digits"
+                    .into(),
+                "let the program write CSV, as write_csv of Polars, and .mode csv of SQLite and \
+                 DuckDB do"
+                    .into(),
             ),
             Oddity::Apart(sign) => {
                 let written = if *sign == '+' { '+' } else { '-' };

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::number::{BadNumber, DType, TO_F64};
 use crate::text::layout::{WITHOUT_QUOTES, Width, named_mark, printed_format, skipping};
 use crate::text::lexer::Field;
-use crate::text::oddity::{self, Oddity, WITHOUT_RULES};
+use crate::text::oddity::{self, Oddity, WITHOUT_RULES, is_frame};
 use crate::text::spelling::{Bad, Kind};
 use crate::text::survey::is_name;
 use crate::text::{Mistake, shown};
@@ -23,8 +23,14 @@ impl Rows {
                 "`{}` has zeros in front, as codes have: as a number it is the same without them",
                 shown(bytes)
             ),
-            "give --dtype i64 if it is a number; `LC_ALL=C sort` and `uniq` take codes as they are, \
-             and columns with --by do with --words",
+            format_args!(
+                "give --dtype {} if it is a number; `LC_ALL=C sort` and `uniq` take codes as they \
+                 are, and columns with --by do with --words",
+                match self.spelling.is_of_floats(bytes) {
+                    true => "f64",
+                    false => "i64",
+                }
+            ),
         )
     }
 
@@ -157,14 +163,20 @@ impl Rows {
                                 Oddity::Rule | Oddity::Comment(_)
                             ) =>
                     {
-                        let mark = token.iter().copied().find(|byte| is_mark(byte));
-                        let mark = named_mark(mark.unwrap_or(b';').into());
+                        let byte = token.iter().copied().find(|byte| is_mark(byte));
+                        let byte = byte.unwrap_or(b';');
+                        let mark = named_mark(byte.into());
                         let remedy = match self.ends_row(token, field) {
                             true => "`;` ends rows, as in MATLAB: make it the end of a line, as \
                                      tr ';' '\\n' < FILE | warpfold ..."
                                 .into(),
                             false => {
-                                format!("if {mark} separates columns, give --delimiter {mark}")
+                                let remedy =
+                                    format!("if {mark} separates columns, give --delimiter {mark}");
+                                match self.lexer.lines_until(field, byte).filter(|_| is_first) {
+                                    Some(lines) => format!("{remedy}; or {}", skipping(lines)),
+                                    None => remedy,
+                                }
                             }
                         };
                         (cause, Some(remedy))
@@ -286,6 +298,10 @@ impl Rows {
     }
 
     fn oddity_of(&self, token: &[u8], field: &Field) -> Oddity {
+        // A header of a printed table is not its first line.
+        if str::from_utf8(self.lexer.line_of(field)).is_ok_and(|line| line.contains(is_frame)) {
+            return Oddity::Frame;
+        }
         match self.has_delimiter() {
             true => Oddity::of(token, &self.spelling),
             false => {

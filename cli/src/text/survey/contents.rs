@@ -117,7 +117,7 @@ impl Codes {
 
     /// Takes note of a number with a point or an exponent: `01.10`, but not `0.10`.
     pub(super) fn take_float(&mut self, field: &[u8]) {
-        self.has_zeros |= matches!(trim(field), [b'0', b'0'..=b'9', ..]);
+        self.has_zeros |= has_zeros(field);
     }
 
     /// What these and those look like.

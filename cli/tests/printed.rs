@@ -1,0 +1,151 @@
+//! Tables that programs printed, dumped or drew for people: what is said of them leads on.
+
+use crate::support::{fail_in, noted, pass};
+#[cfg(unix)]
+use crate::support::{mended, shell};
+use std::path::Path;
+
+fn fail(line: &str, input: &str) -> String {
+    fail_in(Path::new("."), line, input.as_bytes())
+}
+
+#[test]
+fn a_header_with_bars_above_rows_without_is_passed_over() {
+    let text = "|ra  |dec |\n|dbl |dbl |\n|deg |deg |\n 1.5  2.5 \n 3.5  4.5 \n";
+    for line in ["reduce --column 1", "reduce"] {
+        let error = fail(line, text);
+        assert!(
+            error.contains("if '|' separates columns, give --delimiter '|'")
+                && error.contains("or --skip 3 if line 4 is the first row of the table"),
+            "{error}"
+        );
+    }
+    assert_eq!(pass("reduce --column 1 --skip 3", text), "5.0");
+    let error = fail("reduce", &format!("\\fixlen = T\n{text}"));
+    assert!(error.contains(r"give --comment '\'"), "{error}");
+    for text in ["1|2\n3|4\n", "1|2\n"] {
+        assert!(!fail("reduce", text).contains("--skip"), "{text}");
+    }
+}
+
+#[test]
+fn frames_of_printed_tables_are_named() {
+    let polars = "shape: (2, 2)\n┌─────┬─────┐\n│ a   ┆ b   │\n│ --- ┆ --- │\n│ i64 ┆ f64 │\n\
+                  ╞═════╪═════╡\n│ 1   ┆ 1.5 │\n│ 2   ┆ 2.5 │\n└─────┴─────┘\n";
+    let duckdb = "┌───────┬────────┐\n│   a   │   b    │\n│ int32 │ double │\n├───────┼────────┤\n\
+                  │     1 │    1.5 │\n└───────┴────────┘\n";
+    for (line, text) in [
+        ("reduce --skip 1", polars),
+        ("reduce --skip 2", polars),
+        ("reduce --skip 2 --column b", polars),
+        ("reduce --skip 2 --column b --missing skip", polars),
+        ("reduce", duckdb),
+        ("reduce --skip 1", duckdb),
+        ("reduce --skip 1 --column b", duckdb),
+    ] {
+        let error = fail(line, text);
+        assert!(error.contains("let the program write CSV"), "{error}");
+        assert!(!error.contains("missing-word"), "{error}");
+    }
+}
+
+#[test]
+fn numbers_in_parentheses_may_count_the_lines() {
+    let text = "(1) 5\n(2) 6\n";
+    let error = fail("reduce", text);
+    assert!(
+        error.contains("are the minus of accounts, or count the lines"),
+        "{error}"
+    );
+    #[cfg(unix)]
+    {
+        let (minus, _) = error.split_once("; if they count").unwrap();
+        assert_eq!(pass("reduce", &mended(minus, text)), "8");
+        assert_eq!(pass("reduce", &mended(&error, text)), "11");
+    }
+    for text in ["(1)\n(2)\n", "5 (1)\n", "(1.5) 5\n"] {
+        assert!(!fail("reduce", text).contains("count the lines"), "{text}");
+    }
+}
+
+#[test]
+fn places_with_values_are_no_times() {
+    let text = "1 1:0.5 3:2.5\n-1 2:0.5 13:2.5\n";
+    for line in ["reduce", "reduce --column 2"] {
+        let error = fail(line, text);
+        assert!(error.contains("LIBSVM"), "{error}");
+        #[cfg(unix)]
+        {
+            let (_, rest) = error.split_once("give grep").unwrap();
+            let (programs, _) = rest.split_once(" | warpfold").unwrap();
+            let all = format!("grep{}", programs.replace(" FILE", ""));
+            assert_eq!(pass("reduce", &shell(&all, text)), "6.0");
+            let third = all.replace("-oE '[0-9]+:", "-owE '3:");
+            assert!(error.contains("grep -owE '3:[^[:space:]]+'"), "{error}");
+            assert_eq!(pass("reduce", &shell(&third, text)), "2.5");
+        }
+    }
+    for text in ["1:30\n", "1:05.5\n", "10:20:30\n"] {
+        assert!(fail("reduce", text).contains("a date or a time"), "{text}");
+    }
+}
+
+#[test]
+fn rows_of_sql_become_rows_of_csv() {
+    for (text, column, sum) in [
+        ("(1,'a',2.5),\n(2,'b',3.5);\n", 3, "6.0"),
+        ("(1,'a, b',2.5),(2,'(3)',3.5);\r\n", 3, "6.0"),
+        ("(1,2.5,3),\n(4,5.5,6),\n", 1, "5"),
+        ("[(1,2,3),(4,5,6)]\n", 1, "5"),
+    ] {
+        let error = fail("reduce", text);
+        assert!(
+            error.contains("a row as SQL and Python write it"),
+            "{error}"
+        );
+        let line = format!("reduce --delimiter , --no-header --column {column}");
+        #[cfg(unix)]
+        assert_eq!(pass(&line, &mended(&error, text)), sum, "{text}");
+    }
+    let text = "[(1, 2.5), (2, 3.5)]\n";
+    let error = fail("reduce", text);
+    #[cfg(unix)]
+    assert_eq!(pass("reduce", &mended(&error, text)), "9.0", "{error}");
+    for text in ["(1,234)\n", "(1,234,567)\n", "(1,234.50)\n"] {
+        assert!(fail("reduce", text).contains("minus of accounts"), "{text}");
+    }
+}
+
+#[test]
+fn images_of_one_number_a_line_are_refused() {
+    let rows: String = (0..6).map(|value| format!("{}\n", 40 * value)).collect();
+    for (head, body) in [("P2\n2\n3\n255\n", &rows), ("P3\n2\n1\n200\n", &rows)] {
+        let text = format!("{head}{body}");
+        let error = fail("stats", &text);
+        assert!(error.contains("begins an image"), "{error}");
+        pass("stats --header", &text);
+    }
+    assert!(fail("reduce", "P1\n2\n2\n0\n1\n1\n0\n").contains("an image"));
+    // A column has other numbers.
+    for (head, body) in [
+        ("P2\n2\n3\n", &rows),
+        ("P2\n2\n3\n100\n", &rows),
+        ("P2\n2\n4\n255\n", &rows),
+        ("P4\n2\n3\n255\n", &rows),
+    ] {
+        noted("stats", &format!("{head}{body}"));
+    }
+}
+
+#[test]
+fn unique_takes_no_codes_with_points() {
+    for text in ["k\n01.10\n1.1\n", "k\n12E5\n01E5\n"] {
+        let error = fail("unique --delimiter ,", text);
+        assert!(
+            error.contains("has zeros in front") && error.contains("--dtype f64"),
+            "{error}"
+        );
+        pass("unique --delimiter , --dtype f64", text);
+    }
+    assert_eq!(pass("unique", "0.10\n0\n0.1\n10.5\n"), "0.1 0.0 0.1 10.5");
+}
