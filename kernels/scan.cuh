@@ -76,12 +76,19 @@ struct Scan {
     __device__ __forceinline__ void emit(Chunk&, Rows<RUN, ROWS>& rows, const T (&)[ROWS][RUN],
                                          const P& before, const A& after, u64 start, int first,
                                          int results, const Store& store) const {
+        MovedRun<T, RUN> moved[ROWS];
+        move(moved, rows, before, after);
+        store_rows(moved, start + first, results - first, store);
+    }
+
+    /// The results of rows, as they are stored. In lane l, `before` is the prefix of row l % ROWS.
+    template <int RUN, int ROWS>
+    __device__ __forceinline__ void move(MovedRun<T, RUN> (&moved)[ROWS], Rows<RUN, ROWS>& rows,
+                                         const P& before, const A& after) const {
         typename RowTrees<Operator, A, RUN, ROWS>::Scanned scanned[ROWS];
         rows.trees.down_sweep(scanned, before.value, before.present, after, init, inclusive);
-        MovedRun<T, RUN> moved[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) moved[k] = scanned[k].template moved<T>();
-        store_rows(moved, start + first, results - first, store);
     }
 
     /// Stores a row of results, from item `first` of a tile on, that come before `results`.

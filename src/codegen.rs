@@ -23,7 +23,7 @@ pub use crate::engine::{
 #[doc(hidden)]
 pub use crate::engine::{
     Chunks, HEADER_BYTES, Launch, Layouts, PiecePlan, Plan, ReducePlan, ScanPlan, SharePlan, Step,
-    WavePlan, WorkspaceKey,
+    WavePlan, WorkspaceKey, place_of, top_of,
 };
 pub use crate::operator::cost;
 #[doc(hidden)]
@@ -85,7 +85,9 @@ pub mod kernels {
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
         SearchArguments, TableArguments, TablesAt,
     };
-    pub use crate::primitives::reduce::kernel::{Reduce, ReduceArguments};
+    pub use crate::primitives::reduce::kernel::{
+        FoldArguments, PieceFold, Reduce, ReduceArguments,
+    };
     pub use crate::primitives::scan::kernel::{Piece, PieceArguments, Scan, ScanArguments};
     pub use crate::primitives::scatter::kernel::{
         Scatter, ScatterArguments, THREADS as SCATTER_THREADS,

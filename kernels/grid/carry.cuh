@@ -4,12 +4,16 @@
 
 namespace warpfold {
 
+/// The highest bit in which two numbers differ.
+__device__ __forceinline__ int first_difference(int a, int b) { return 31 - __clz(a ^ b); }
+
 /// The sums of the aligned blocks before a position of a stream: at place l that of 2^l items, if
 /// bit l of the position is set.
 template <class Operator, class A>
 struct Carry {
     using P = Prefix<Operator, A>;
     using Stored = typename Operand<A>::Type;
+    static constexpr bool IS_KNOWN = true;
 
     const Stored* sums;
     u64 position;
@@ -20,7 +24,7 @@ struct Carry {
     /// something that counts for nothing. Both are below the unit that the blocks above are made
     /// of.
     __device__ __forceinline__ A at(u32 place, u32 origin, int level, const A& nothing) const {
-        int bit = 31 - __clz((int)(place ^ origin));
+        int bit = first_difference(place, origin);
         bool is_first = (place & ((2u << bit) - 1)) == 0;
         return is_first ? block(level + bit) : nothing;
     }
@@ -46,6 +50,17 @@ struct Carry {
         }
         return before;
     }
+};
+
+/// What stands before a piece of which only its own sums are wanted: nothing is known of it. Where
+/// the law would put a block of it, anything may stand.
+template <class Operator, class A>
+struct NoCarry {
+    static constexpr bool IS_KNOWN = false;
+
+    u64 position;
+
+    __device__ __forceinline__ A at(u32, u32, int, const A& nothing) const { return nothing; }
 };
 
 }  // namespace warpfold

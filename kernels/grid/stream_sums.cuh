@@ -54,14 +54,14 @@ using LaneTreeFrom = LaneTreesFrom<Operator, A, LANES, 1>;
 
 /// The sums of the tiles of a piece, of RADIX tiles, of RADIX² tiles …, by their places in the
 /// stream. On each level a warp reads RADIX of them, the nodes around a tile.
-template <class Operator, class A>
+template <class Operator, class A, class Before>
 struct StreamSums {
     static constexpr int LOG_RADIX = LOG2<WARP>, RADIX = WARP;
     using P = Prefix<Operator, A>;
     using Tree = LaneTreeFrom<Operator, A, WARP>;
 
     TileSums<A, 1> sums;
-    Carry<Operator, A> carry;
+    Before carry;
     /// The first tile and the last, by their places in the stream; the length of a tile is
     /// 2^log_tile.
     u64 first, last;

@@ -24,7 +24,7 @@ pub use layouts::Layouts;
 pub(crate) use layouts::bytes_read;
 pub use levels::{Launch, Plan, Policy, Step};
 pub use rows::chunks::{Chunks, ReducePlan};
-pub use rows::piece::PiecePlan;
+pub use rows::piece::{PiecePlan, place_of, top_of};
 pub use rows::tiles::ScanPlan;
 pub use rows::{ReducePolicy, RowPolicy, Way};
 pub use shares::{SharePlan, SharePolicy};

@@ -7,18 +7,20 @@ use crate::support::matrix::is_drawn;
 use crate::support::operators::{Bracketing, LogAddExp, OddMaps, Sums};
 use crate::support::workspace::{KEY, used_workspace};
 use half::f16;
-use warpfold::codegen::kernels::{Piece, PieceArguments};
+use warpfold::codegen::kernels::{FoldArguments, Piece, PieceArguments, PieceFold};
 use warpfold::codegen::{
-    Kernel, Layouts, PiecePlan, RowPolicy, WavePlan, WavePolicy, WorkspaceArguments,
+    Kernel, Layouts, PiecePlan, RowPolicy, WavePlan, WavePolicy, WorkspaceArguments, place_of,
+    top_of,
 };
 use warpfold::ops::Add;
+use warpfold::shards::Nodes;
 use warpfold::source::{Slice, SliceArguments};
 use warpfold::{Carry, Element, Monoid, Prefixes, Scanner, bytemuck};
 
 /// Blocks that hold little, so that short pieces have many tiles.
-fn policy<T: Element>(batch: u32) -> RowPolicy {
+fn policy<T: Element>(rows: u32, batch: u32) -> RowPolicy {
     RowPolicy {
-        rows: 2,
+        rows,
         batch,
         warps: 2,
         sums: 1,
@@ -86,11 +88,11 @@ struct Launch {
 }
 
 /// The rows engine on pieces that start and end anywhere.
-fn check<T: Sample, Op: Monoid<T>, const REVERSE: bool>(name: &str, batch: u32)
+fn check<T: Sample, Op: Monoid<T>, const REVERSE: bool>(name: &str, rows: u32, batch: u32)
 where
     T::Accumulator: Sample,
 {
-    let policy = policy::<T>(batch);
+    let policy = policy::<T>(rows, batch);
     assert_eq!(Piece::<T, Op>::fault(policy), None);
     let kernel = Piece::<T, Op, Slice<T>, REVERSE>::kernel(policy);
     let tile = policy.elements() * u64::from(policy.warps);
@@ -262,14 +264,97 @@ fn scan<T: Sample, Op: Monoid<T>, const REVERSE: bool>(
     }
 }
 
+/// The sums of the aligned blocks that make pieces up.
+fn check_folds<T: Sample, Op: Monoid<T>>(name: &str, rows: u32)
+where
+    T::Accumulator: Sample,
+{
+    let Some(toolchain) = Toolchain::get() else {
+        return;
+    };
+    let name = format!("fold of {name}");
+    if !is_drawn(
+        &name,
+        ["fold of brackets", "fold of floats"].contains(&&*name),
+    ) {
+        return;
+    }
+    let policy = policy::<T>(rows, 1);
+    let kernel = PieceFold::<T, Op>::kernel(policy);
+    let text = kernel.source().expect("a source");
+    let module = toolchain.module(&name, &text, kernel.functions());
+    let tile = policy.elements() * u64::from(policy.warps);
+    let size = size_of::<T>();
+    for (number, &(position, len)) in pieces(tile).iter().enumerate() {
+        let input = sample::<T>(len, number as u64);
+        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
+        let bytes = plan.workspace_bytes(Layouts::of_slice::<T>());
+        let mut script = Script::new();
+        script.seed(base_seed() + number as u64);
+        if !plan.by_ticket {
+            script.start_in_order();
+        }
+        script.file("workspace", &used_workspace(bytes));
+        script.filled("workspace", 0, bytes, "workspace");
+        script.file("items", bytemuck::cast_slice(&input));
+        script.filled("items", number % 3 * size, len * size, "items");
+        let room = 128 * size_of::<T::Accumulator>();
+        script.file("nothing", &vec![0; room]);
+        script.filled("left", 0, room, "nothing");
+        let given = FoldArguments {
+            source: SliceArguments {
+                address: address("items", 0),
+            },
+            length: len as u64,
+            workspace: WorkspaceArguments {
+                address: address("workspace", 0),
+                key: KEY.key,
+            },
+            init: Op::identity().widen(),
+            position,
+            left: address("left", 0),
+            first: plan.first,
+            last: plan.last,
+            log_tile: plan.log_tile,
+            levels: plan.levels(),
+            top: top_of(position, len),
+            by_ticket: plan.by_ticket.into(),
+        };
+        let grid = Grid::new(plan.blocks(), 32 * policy.warps);
+        // A second launch finds the workspace as the first one left it.
+        for _ in 0..2 {
+            script.launch("fold_piece", grid, &[Argument::of_struct(&given)]);
+        }
+        script.save("left");
+        let what = format!("{name}, {len} from {position} on");
+        let left = script.run_to_the_end(&what, &module);
+        let left: Vec<T::Accumulator> = bytemuck::pod_collect_to_vec(&left);
+        let nodes = Nodes::<T, Op>::of(position, &input).expect("nodes");
+        for (block, expected) in nodes.iter() {
+            let level = (block.end - block.start).ilog2();
+            let sum = left[place_of(block.start, level)];
+            assert_same(&[sum], &[expected], &format!("{what}: {block:?}"));
+        }
+    }
+}
+
+#[test]
+fn folds_of_pieces_start_and_end_anywhere() {
+    check_folds::<u64, Bracketing>("brackets", 2);
+    check_folds::<f32, Add>("floats", 4);
+    check_folds::<f16, Add>("halves", 1);
+    check_folds::<[u64; 8], Sums>("large", 1);
+    check_folds::<[u32; 2], OddMaps>("odd maps", 2);
+}
+
 #[test]
 fn pieces_start_and_end_anywhere() {
-    check::<u64, Bracketing, false>("brackets", 1);
-    check::<f32, Add, false>("floats", 2);
-    check::<u64, Bracketing, true>("brackets in reverse", 2);
-    check::<f16, Add, false>("halves", 1);
-    check::<f32, LogAddExp, false>("functions", 2);
-    check::<[u64; 8], Sums, false>("large", 1);
+    check::<u64, Bracketing, false>("brackets", 4, 2);
+    check::<f32, Add, false>("floats", 2, 2);
+    check::<u64, Bracketing, true>("brackets in reverse", 2, 2);
+    check::<f16, Add, false>("halves", 2, 1);
+    check::<f32, LogAddExp, false>("functions", 2, 2);
+    check::<[u64; 8], Sums, false>("large", 2, 1);
 }
 
 #[test]
@@ -280,5 +365,5 @@ fn waves_of_a_stream() {
 
 #[test]
 fn pieces_by_an_operator_that_does_not_commute() {
-    check::<[u32; 2], OddMaps, false>("odd maps", 2);
+    check::<[u32; 2], OddMaps, false>("odd maps", 2, 2);
 }

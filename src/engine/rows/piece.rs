@@ -7,7 +7,7 @@ use crate::engine::{Layouts, RowPolicy};
 /// The logarithm of how many sums a warp reads at once: one a lane.
 const LOG_RADIX: u32 = 5;
 
-/// The scan of a piece of a stream: a single launch, of a block a tile. The last tile is the one
+/// The scan or the fold of a piece of a stream: a single launch, of a block a tile. The last tile is the one
 /// that the piece ends in, or that starts where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PiecePlan {
@@ -69,6 +69,23 @@ impl PiecePlan {
         let is_one = |&levels: &u32| node(self.first, levels) == node(self.last, levels);
         (1..12).find(is_one).unwrap_or(12)
     }
+}
+
+/// Of what length all blocks of a piece are shorter: the logarithm. Where the ways up from the items
+/// before it and behind it are siblings, all its blocks lie between them
+/// (`kernels/engines/piece_fold.cuh`).
+pub fn top_of(position: u64, length: usize) -> u32 {
+    match position.checked_sub(1) {
+        None => u64::BITS,
+        Some(before) => (before ^ (position + length as u64)).ilog2(),
+    }
+}
+
+/// Where the fold of a piece leaves the sum of one of its aligned blocks, of 2^level items from
+/// `start` on: among 2 · 64 places, for the blocks of the end and those of the beginning.
+pub fn place_of(start: u64, level: u32) -> usize {
+    let is_of_begin = start >> level & 1 == 1;
+    level as usize + if is_of_begin { 64 } else { 0 }
 }
 
 /// The node of a level that a tile lies in.

@@ -35,6 +35,36 @@ arguments! {
     }
 }
 
+arguments! {
+    /// What the fold of a piece of a stream takes.
+    pub struct FoldArguments<S, A> {
+        /// The piece.
+        pub source: S => "Source",
+        /// The number of items.
+        pub length: u64 => "u64",
+        /// Where blocks exchange sums.
+        pub workspace: WorkspaceArguments => "Workspace",
+        /// What stands where nothing is. It counts for nothing.
+        pub init: A => "Operand<T>::Type",
+        /// Where the piece starts in the stream.
+        pub position: u64 => "u64",
+        /// Where the sums of its blocks go: `PiecePlan::place_of` says which goes where.
+        pub left: u64 => "Operand<T>::Type*",
+        /// The first tile, by its place in the stream.
+        pub first: u64 => "u64",
+        /// The last tile.
+        pub last: u64 => "u64",
+        /// The logarithm of a tile's length.
+        pub log_tile: u32 => "u32",
+        /// The levels of nodes over tiles.
+        pub levels: u32 => "u32",
+        /// All blocks have less than 2^top items.
+        pub top: u32 => "u32",
+        /// Whether blocks take tiles in the order in which they start.
+        pub by_ticket: u32 => "u32",
+    }
+}
+
 /// The arguments of a reduction in one launch of a form `F`.
 pub(crate) type ArgumentsOf<T, F> =
     ReduceArguments<<F as Form>::Arguments, <T as Element>::Accumulator>;
@@ -43,6 +73,31 @@ pub(crate) type ArgumentsOf<T, F> =
 pub(super) const ROWS: &str = "reduce_rows";
 /// The name of the block engine's function.
 pub(super) const BLOCK: &str = "reduce_block";
+
+/// The name of the function that folds a piece.
+pub(super) const FOLD: &str = "fold_piece";
+
+/// The kernel that folds a piece of a stream with `Op`, in one launch from any position on.
+#[derive(Debug)]
+pub struct PieceFold<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> PieceFold<T, Op, F> {
+    /// The kernel whose blocks hold such rows.
+    pub fn kernel(policy: RowPolicy) -> Kernel {
+        let binding = Binding::of(&bind_piece::<T, Op, F>);
+        Kernel::bound("reduce/piece.cu.jinja", &[FOLD], binding)
+            .engine(Engine::Rows(policy))
+            .operator::<Op>()
+    }
+}
+
+fn bind_piece<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let read = bind_read::<T, Op, F>(definitions);
+    let arguments = FoldArguments::<F::Arguments, T::Accumulator>::cuda();
+    joined(minijinja::context! { arguments => arguments }, read)
+}
 
 /// For the engines of one launch.
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
