@@ -23,7 +23,7 @@ pub use crate::engine::{
 #[doc(hidden)]
 pub use crate::engine::{
     Chunks, HEADER_BYTES, Launch, Layouts, PiecePlan, Plan, ReducePlan, ScanPlan, SharePlan, Step,
-    WavePlan, WorkspaceKey, place_of, top_of,
+    WavePlan, WorkspaceKey, lengths_of_blocks,
 };
 pub use crate::operator::cost;
 #[doc(hidden)]

@@ -1,14 +1,18 @@
-//! Scans of pieces of streams, by where they start, beside scans of whole arrays as long. Times are
-//! by the host's clock, of calls one after the other.
+//! Scans and reductions of pieces of streams, by where they start, beside those of whole arrays as
+//! long. Times are by the host's clock, of calls one after the other.
 
 use crate::bench::Bench;
 use crate::elements::{Sample, data};
 use crate::measure::{host_seconds, repeat};
 use crate::record::{Piece, Spread};
+use half::f16;
 use warpfold::ops::{Add, Max};
-use warpfold::{Carry, Device, Monoid, Prefixes, Result, Scanner};
+use warpfold::{Carry, Device, Monoid, Prefixes, Reducer, Result, Scanner};
 
 const CALLS: usize = 100;
+
+/// In bytes.
+const LENGTHS: [usize; 5] = [64 << 10, 8 << 20, 32 << 20, 128 << 20, 1 << 30];
 
 /// Where pieces start: at the beginning, at a far multiple of their lengths, and anywhere.
 const POSITIONS: [(&str, u64); 3] = [
@@ -23,31 +27,33 @@ pub(crate) fn run(bench: &mut Bench) {
     }
     let device = Device::cuda(0).expect("a GPU");
     let measured = [
-        hold::<f32, Add>(bench, &device, "f32 add"),
-        hold::<f64, Add>(bench, &device, "f64 add"),
-        hold::<u32, Max>(bench, &device, "u32 max"),
+        scans::<f32, Add>(bench, &device, "scan f32 add"),
+        scans::<f64, Add>(bench, &device, "scan f64 add"),
+        scans::<u32, Max>(bench, &device, "scan u32 max"),
+        folds::<f32, Add>(bench, &device, "reduce f32 add"),
+        folds::<f16, Add>(bench, &device, "reduce f16 add"),
+        folds::<u64, Max>(bench, &device, "reduce u64 max"),
     ];
     for error in measured.into_iter().filter_map(Result::err) {
         bench.run.missing.push(format!("pieces: {error}"));
     }
 }
 
-fn hold<T: Sample, Op: Monoid<T>>(bench: &mut Bench, device: &Device, name: &str) -> Result<()> {
-    for bytes in [1 << 16, 8 << 20, 64 << 20, 1 << 30] {
+fn scans<T: Sample, Op: Monoid<T>>(bench: &mut Bench, device: &Device, name: &str) -> Result<()> {
+    for bytes in LENGTHS {
         let length = bytes / size_of::<T>();
         let items = data::<T>(length);
         let input = device.upload(&items)?;
         let mut output = device.allocate::<T>(length)?;
         let prefixes = Prefixes::inclusive();
         // All work of the context.
-        let wait = || bench.context.synchronize().expect("the device");
+        let context = bench.context.clone();
+        let wait = || context.synchronize().expect("the device");
         let whole = calls(&wait, || {
             device.scan_into::<T, Op>(prefixes, &input, &mut output)
         })?;
         for (place, position) in POSITIONS {
-            let sums = data::<T>(position.count_ones() as usize);
-            let sums = sums.into_iter().map(T::widen).collect();
-            let carry = Carry::<T, Op>::from_sums(position, sums)?;
+            let carry = made_up::<T, Op>(position)?;
             let mut expected = items.clone();
             let mut host = Scanner::new(prefixes).after(carry.clone());
             host.scan_in_place(&mut expected)?;
@@ -62,21 +68,57 @@ fn hold<T: Sample, Op: Monoid<T>>(bench: &mut Bench, device: &Device, name: &str
                 continue;
             }
             let us = calls(&wait, || scanner.scan_into(&input, &mut output))?;
-            let row = Piece {
-                name: name.to_owned(),
-                from: place.to_owned(),
-                length,
-                us,
-                beside_whole: whole.median / us.median,
-            };
-            println!(
-                "pieces {:<10} from {:<16} {length:>11} {:>9.1} µs, {:.2} × a whole scan ({:.1} µs)",
-                row.name, row.from, us.median, row.beside_whole, whole.median
-            );
-            bench.run.pieces.push(row);
+            bench.piece(name, place, length, us, whole);
         }
     }
     Ok(())
+}
+
+/// Each call waits for its result, on a reducer and on the device.
+fn folds<T: Sample, Op: Monoid<T>>(bench: &mut Bench, device: &Device, name: &str) -> Result<()> {
+    for bytes in LENGTHS {
+        let length = bytes / size_of::<T>();
+        let items = data::<T>(length);
+        let input = device.upload(&items)?;
+        let whole = calls(&|| (), || device.reduce::<T, Op>(&input).map(drop))?;
+        for (place, position) in POSITIONS {
+            let mut host = Reducer::<T, Op>::new().after(made_up::<T, Op>(position)?);
+            let mut reducer = device.reducer::<T, Op>().after(host.carry().clone());
+            host.push(&items)?;
+            reducer.push(&input)?;
+            if bits_of(reducer.carry()) != bits_of(host.carry()) {
+                let wrong = format!("pieces: {name}, {length} from {place}");
+                bench.run.wrong.push(wrong);
+                continue;
+            }
+            let us = calls(&|| (), || reducer.push(&input))?;
+            bench.piece(name, place, length, us, whole);
+        }
+    }
+    Ok(())
+}
+
+/// A carry of made-up sums.
+fn made_up<T: Sample, Op: Monoid<T>>(position: u64) -> Result<Carry<T, Op>> {
+    let sums = data::<T>(position.count_ones() as usize);
+    Carry::from_sums(position, sums.into_iter().map(T::widen).collect())
+}
+
+impl Bench {
+    fn piece(&mut self, name: &str, place: &str, length: usize, us: Spread, whole: Spread) {
+        let row = Piece {
+            name: name.to_owned(),
+            from: place.to_owned(),
+            length,
+            us,
+            beside_whole: whole.median / us.median,
+        };
+        println!(
+            "pieces {:<15} from {:<16} {length:>11} {:>9.1} µs, {:.2} × a whole one ({:.1} µs)",
+            row.name, row.from, us.median, row.beside_whole, whole.median
+        );
+        self.run.pieces.push(row);
+    }
 }
 
 fn bits_of<T: Sample, Op>(carry: &Carry<T, Op>) -> &[u8] {

@@ -25,15 +25,14 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     using Tiles =
         PieceTiles<Sink, Source, Policy, NoCarry<typename Sink::Operator, typename Sink::A>>;
     using Tiles::RUN, Tiles::ROWS, Tiles::ROW, Tiles::CHUNK, Tiles::WARPS;
-    using Tiles::sink, Tiles::workspace, Tiles::shared, Tiles::carry, Tiles::left, Tiles::first,
+    using Tiles::sink, Tiles::length, Tiles::workspace, Tiles::shared, Tiles::carry, Tiles::left, Tiles::first,
         Tiles::last, Tiles::log_tile, Tiles::levels;
     using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::Tile, typename Tiles::Rows,
         typename Tiles::Chunk, typename Tiles::Sums, typename Tiles::Edge,
         typename Tiles::EdgeItems, typename Tiles::EdgeRow;
 
-    /// Where the two ways meet: all blocks have less than 2^top items. Those of the end go where
-    /// `left` says, and those of the beginning behind room for one of each length.
-    int top;
+    /// Bits below the level at which the two ways meet: all blocks are shorter.
+    u64 below;
 
     __device__ __forceinline__ void run() {
         Edge edge = this->take();
@@ -64,20 +63,20 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
                                               WorkspaceHeader::State state) const {
         int lane = threadIdx.x % WARP, warp = warp_index(), most = this->tile_items();
         int end = edge.to, before = edge.from - 1;
-        bool begins = before >= 0, of_begin = begins && warp == before / CHUNK;
-        bool of_end = edge.is_last && warp == end / CHUNK;
+        bool begins = before >= 0, has_begin = begins && warp == before / CHUNK;
+        bool has_end = edge.is_last && warp == end / CHUNK;
         A of_row = sink.init;  // of row l % ROWS in lane l
         if (end > 0) {
             EdgeItems items;
             this->load_edge(items, edge);
             of_row = this->fold_rows(items);
-            if (of_begin && edge.from % ROW != 0) leave_from_row(edge, before);
-            if (of_end && end % ROW != 0) leave_to_row(edge, end);
+            if (has_begin && edge.from % ROW != 0) leave_row<true>(edge, before);
+            if (has_end && end % ROW != 0) leave_row<false>(edge, end);
         }
         LaneTree<Operator, A, ROWS> rows;
         A of_chunk = rows.up_sweep(of_row);
-        if (of_begin) leave_right(rows, LOG2<ROW>, before / ROW % ROWS, log_tile);
-        if (of_end) leave_left(rows, LOG2<ROW>, end / ROW % ROWS);
+        if (has_begin) leave_way<true>(rows, LOG2<ROW>, before / ROW % ROWS, log_tile);
+        if (has_end) leave_way<false>(rows, LOG2<ROW>, end / ROW % ROWS, log_tile);
         if (lane == 0) shared().chunks[warp] = of_chunk;
         __syncthreads();
         if (warp > 0) return;
@@ -86,13 +85,13 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         LaneTree<Operator, A, WARPS> warps;
         A sum = warps.up_sweep_over(shared().chunks[chunk], chunks);
         sum = shuffle(sum, 0);
-        if (begins) leave_right(warps, LOG2<CHUNK>, before / CHUNK, log_tile);
+        if (begins) leave_way<true>(warps, LOG2<CHUNK>, before / CHUNK, log_tile);
         Sums sums = this->sums(state);
         if (!edge.is_last) {
             sums.publish(first + edge.tile.number, sum);
             return;
         }
-        leave_left(warps, LOG2<CHUNK>, end / CHUNK);
+        leave_way<false>(warps, LOG2<CHUNK>, end / CHUNK, log_tile);
         for (int level = 0; level < levels; level++) leave_tiles(sums, level);
         if (lane == 0 && gridDim.x > 1) this->end_launch(edge.tile, state.tag);
     }
@@ -105,7 +104,7 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         if (digit > origin) {
             LaneTree<Operator, A, WARP> tree;
             tree.up_sweep(sums.nodes(last, level, origin));
-            leave_left(tree, leaf, digit);
+            leave_way<false>(tree, leaf, digit, 64);
         }
         if (carry.position == 0) return;
         u64 before = carry.position - 1 >> log_tile;
@@ -120,78 +119,64 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         A values[1];
         sums.sums.wait(places, values);
         tree.up_sweep(values[0]);
-        leave_right(tree, leaf, digit, 64);
+        leave_way<true>(tree, leaf, digit, 64);
     }
 
     // ---- blocks on the two ways ----
 
-    __device__ __forceinline__ void leave_begin(int level, const A& block) const {
-        if (level < top) this->leave(left + 64, level, block);
-    }
-    __device__ __forceinline__ void leave_end(int level, const A& block) const {
-        if (level < top) this->leave(left, level, block);
+    /// The lengths of the blocks of the piece's beginning, as bits: those that are 0 in the place
+    /// before it. And those of its end: the ones that are 1 in the place behind it.
+    template <bool BEGIN>
+    __device__ __forceinline__ u64 lengths() const {
+        return (BEGIN ? ~(carry.position - 1) : carry.position + length) & below;
     }
 
-    /// Leaves the right siblings of less than 2^most items on the way up from a lane, by that lane.
+    /// Leaves a sibling of 2^level items on one of the ways, if it is a block of the piece. Blocks
+    /// go from left to right.
+    template <bool BEGIN>
+    __device__ __forceinline__ void leave_block(int level, const A& block) const {
+        u64 own = lengths<BEGIN>(), bit = 1ull << level;
+        if ((own & bit) == 0) return;
+        int place = BEGIN ? __popcll(own & bit - 1)
+                          : __popcll(lengths<true>()) + __popcll(own & ~(bit | bit - 1));
+        left[place] = Operand<A>::of(block);
+    }
+
+    /// Leaves the siblings of less than 2^most items on the way up from a lane, by that lane.
     /// Leaves of the tree have 2^leaf items.
-    template <class Tree>
-    __device__ __forceinline__ void leave_right(const Tree& tree, int leaf, int lane,
-                                                int most) const {
+    template <bool BEGIN, class Tree>
+    __device__ __forceinline__ void leave_way(const Tree& tree, int leaf, int lane,
+                                              int most) const {
         if ((int)(threadIdx.x % WARP) != lane) return;
 #pragma unroll
         for (int level = 0; level < Tree::LEVELS; level++)
-            if ((lane >> level & 1) == 0 && leaf + level < most)
-                leave_begin(leaf + level, tree.siblings[level][0]);
+            if (leaf + level < most) leave_block<BEGIN>(leaf + level, tree.siblings[level][0]);
     }
 
-    /// Leaves the left siblings.
-    template <class Tree>
-    __device__ __forceinline__ void leave_left(const Tree& tree, int leaf, int lane) const {
-        if ((int)(threadIdx.x % WARP) != lane) return;
-#pragma unroll
-        for (int level = 0; level < Tree::LEVELS; level++)
-            if ((lane >> level & 1) != 0) leave_end(leaf + level, tree.siblings[level][0]);
-    }
-
-    /// The blocks in the row of the item before the piece.
-    __device__ __forceinline__ void leave_from_row(const Edge& edge, int before) const {
+    /// Leaves the siblings on the way up from a place of an edge within its row.
+    template <bool BEGIN>
+    __device__ __forceinline__ void leave_row(const Edge& edge, int place) const {
         EdgeRow row;
-        this->fold_row(row, edge, before / ROW % ROWS);
-        int lane = before / RUN % WARP;
-        leave_right(row.lanes, LOG2<RUN>, lane, log_tile);
+        this->fold_row(row, edge, place / ROW % ROWS);
+        int lane = place / RUN % WARP, at_run = this->run_at(place / ROW % ROWS);
+        leave_way<BEGIN>(row.lanes, LOG2<RUN>, lane, log_tile);
+        // Once more: above a right sibling, another node has taken its place.
         Item items[RUN];
         A nodes[RUN];
-        int at_run = this->run_at(before / ROW % ROWS);
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = this->item_at(edge, at_run + i);
         sink.values(nodes, items);
         if ((int)(threadIdx.x % WARP) != lane) return;
-        // Once more: the node above a right sibling has taken its place.
 #pragma unroll
         for (int level = 0; level < LOG2<RUN>; level++) {
-            int at = ((before % RUN >> level) + 2 << level) - 1;
+            // A node lies where its last item lay.
+            int at = ((place % RUN >> level ^ 1) + 1 << level) - 1;
 #pragma unroll
             for (int i = (1 << level) - 1; i < RUN; i += 1 << level) {
-                if ((before >> level & 1) == 0 && i == at) leave_begin(level, nodes[i]);
+                if (i == at) leave_block<BEGIN>(level, nodes[i]);
                 if ((i >> level & 1) != 0)
                     nodes[i] = Operator::combine(nodes[i - (1 << level)], nodes[i]);
             }
-        }
-    }
-
-    /// The blocks in the row that the piece ends in.
-    __device__ __forceinline__ void leave_to_row(const Edge& edge, int end) const {
-        EdgeRow row;
-        this->fold_row(row, edge, end / ROW % ROWS);
-        int lane = end / RUN % WARP;
-        leave_left(row.lanes, LOG2<RUN>, lane);
-        if ((int)(threadIdx.x % WARP) != lane) return;
-#pragma unroll
-        for (int level = 0; level < LOG2<RUN>; level++) {
-            int at = (end % RUN >> level << level) - 1;
-#pragma unroll
-            for (int i = 0; i < RUN; i++)
-                if ((end >> level & 1) != 0 && i == at) leave_end(level, row.nodes[i]);
         }
     }
 };

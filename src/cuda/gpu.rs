@@ -234,26 +234,12 @@ impl Gpu {
     }
 
     pub(crate) fn upload<T: Element>(&self, data: &[T]) -> Result<DeviceArray<T>> {
-        // SAFETY: the data stay for that long.
-        let array = unsafe { self.upload_unwaited(data) }?;
-        if !data.is_empty() {
-            let waited = self.0.stream.synchronize();
-            waited.map_err(|error| driver_error("copying to the device", error))?;
-        }
-        Ok(array)
-    }
-
-    /// Enqueues the copy of elements to new memory.
-    ///
-    /// # Safety
-    ///
-    /// Nobody writes or frees the elements before the stream has copied them.
-    pub(crate) unsafe fn upload_unwaited<T: Element>(&self, data: &[T]) -> Result<DeviceArray<T>> {
         let mut array = self.allocate(data.len())?;
         if let Some(memory) = &mut array.memory {
             let stream = &self.0.stream;
             stream
                 .memcpy_htod(bytemuck::cast_slice::<T, u8>(data), &mut *memory.slice)
+                .and_then(|()| stream.synchronize())
                 .map_err(|error| driver_error("copying to the device", error))?;
         }
         Ok(array)

@@ -235,24 +235,6 @@ impl Device {
         })
     }
 
-    /// As [`upload`](Device::upload), without a wait for a GPU.
-    ///
-    /// # Safety
-    ///
-    /// Nobody writes or frees the elements before the stream has copied them: until a download of
-    /// what came of them, say.
-    #[cfg(feature = "cuda")]
-    pub(crate) unsafe fn upload_unwaited<T: Element>(&self, data: &[T]) -> Result<Buffer<T>> {
-        match &self.backend {
-            Backend::Cpu => self.upload(data),
-            Backend::Cuda(gpu) => Ok(Buffer {
-                device: self.clone(),
-                // SAFETY: the caller's.
-                storage: Storage::Cuda(unsafe { gpu.upload_unwaited(data) }?),
-            }),
-        }
-    }
-
     /// Moves `data` to the device. Copies nothing if that is the CPU.
     ///
     /// # Errors

@@ -24,7 +24,9 @@ pub use layouts::Layouts;
 pub(crate) use layouts::bytes_read;
 pub use levels::{Launch, Plan, Policy, Step};
 pub use rows::chunks::{Chunks, ReducePlan};
-pub use rows::piece::{PiecePlan, place_of, top_of};
+#[cfg(feature = "cuda")]
+pub(crate) use rows::piece::PieceKernels;
+pub use rows::piece::{PiecePlan, lengths_of_blocks};
 pub use rows::tiles::ScanPlan;
 pub use rows::{ReducePolicy, RowPolicy, Way};
 pub use shares::{SharePlan, SharePolicy};

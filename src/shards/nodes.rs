@@ -5,12 +5,9 @@ use super::bytes::{Reader, put_name, take_name};
 use super::identity::{Hash, hash_of, name_of};
 use crate::cpu::counter::{Counter, blocks_of};
 use crate::cpu::mode::in_rust_mode;
-#[cfg(feature = "cuda")]
 use crate::device::Backend;
 use crate::element::assert_element_size;
 use crate::primitives::reduce::cpu::{push_read, value};
-#[cfg(feature = "cuda")]
-use crate::primitives::reduce::pieces::sums_are_elements;
 use crate::source::{Host, Source};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::fmt;
@@ -180,14 +177,12 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
 
     /// Those of a source on a device whose first item stands at `start` of the whole.
     ///
-    /// On a GPU a part that is one aligned block is reduced as an array is. Otherwise its blocks
-    /// are the segments of one segmented reduction: two launches, wherever the part starts and
-    /// ends. Each item is read once. Then the host waits for the sums. Halves are summed by the
-    /// CPU, from a copy.
+    /// On a GPU that is one launch, wherever the part starts and ends. Each item is read once. Then
+    /// the host waits for the sums.
     ///
     /// # Errors
     ///
-    /// As [`of`](Nodes::of), and those of [`Device::segmented_reduce`].
+    /// As [`of`](Nodes::of), and those of [`Device::reduce`].
     pub fn on(
         device: &Device,
         start: u64,
@@ -208,12 +203,12 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
         check_end(start, piece.len())?;
         match &device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) => {
                 let mut counter = Counter::at(start);
                 gpu.push_slice::<T, Op>(piece, &mut counter)?;
                 Ok(Nodes::of_counter(counter))
             }
-            _ => Host::nodes(&Device::cpu(), start, piece),
+            Backend::Cpu => Host::nodes(&Device::cpu(), start, piece),
         }
     }
 
@@ -249,10 +244,10 @@ impl<T: Element, Op: Monoid<T>> Nodes<T, Op> {
         let mut counter = Counter::at(start);
         match &device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) => {
                 gpu.push_read::<T, Op, E>(len, read, &mut counter)?;
             }
-            _ => push_read::<T, Op, E>(len, read, &mut counter)?,
+            Backend::Cpu => push_read::<T, Op, E>(len, read, &mut counter)?,
         }
         Ok(Nodes::of_counter(counter))
     }

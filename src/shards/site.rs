@@ -16,7 +16,7 @@ use crate::{
     Scanner,
 };
 #[cfg(feature = "cuda")]
-use crate::{Offsets, primitives::reduce::pieces::sums_are_elements};
+use {crate::cuda::Gpu, std::any::TypeId};
 
 /// Where a [`Shard`](super::Shard) lies: [`Host`] or [`Device`]. It cannot be implemented
 /// elsewhere.
@@ -282,12 +282,7 @@ impl Site for Device {
                 Ok(nodes_on_cpu(start, call.bind(&source)?))
             }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) if sums_are_elements::<T>() => nodes_of_blocks(device, start, source),
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => {
-                let items = device.collect(source)?.into_vec()?;
-                Host::nodes(&Device::cpu(), start, &items)
-            }
+            Backend::Cuda(gpu) => nodes_on_gpu(device, gpu, start, source),
         }
     }
 
@@ -439,54 +434,26 @@ where
     Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 
-/// The nodes of a part. One that is a block is reduced as an array is: the fold of a power of two
-/// of elements has the block's bracketing wherever it lies. Several blocks are the segments of a
-/// segmented reduction.
+/// A part that is one block of elements that are their own accumulators is reduced. All others are
+/// folded as pieces of streams are.
 #[cfg(feature = "cuda")]
-fn nodes_of_blocks<T: Element, Op: Monoid<T>>(
+fn nodes_on_gpu<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
     device: &Device,
+    gpu: &Gpu,
     start: u64,
-    source: impl Source<Device, Item = T>,
+    source: S,
 ) -> Result<Nodes<T, Op>> {
     let stretch = start..start + source.items()? as u64;
-    if blocks_of(stretch.clone()).count() == 1 {
+    let is_block = blocks_of(stretch.clone()).count() == 1;
+    if is_block && TypeId::of::<T>() == TypeId::of::<T::Accumulator>() {
         let sum = device.reduce::<T, Op>(source)?.widen();
         let counter = Counter::of_stretch(stretch, vec![sum]).expect("a sum for each block");
         return Ok(Nodes::of_counter(counter));
     }
-    let ends = blocks_of(stretch.clone()).map(|block| block.end - start);
-    let ends: Vec<u64> = std::iter::once(0).chain(ends).collect();
-    let sums = {
-        // SAFETY: the ends stay until the sums have come, after the copy, or for ever.
-        let offsets = unsafe { device.upload_unwaited(&ends) }?;
-        let segments = Offsets::unchecked::<Device, u64>(&offsets)?;
-        let sums = device.segmented_reduce::<T, Op>(source, segments);
-        sums.and_then(Buffer::into_vec)
-    };
-    if sums.is_err() {
-        std::mem::forget(ends);
-    }
-    let sums = sums?.into_iter().map(T::widen).collect();
-    let counter = Counter::of_stretch(stretch, sums).expect("a sum for each block");
+    let call = Call::<Device>::on(device);
+    let part = call.bind(&source)?;
+    let mut counter = Counter::at(start);
+    // SAFETY: the arguments are those of this source, which lies on this GPU.
+    unsafe { gpu.push::<T, Op, S::Form>(part.arguments(), part.len(), &mut counter) }?;
     Ok(Nodes::of_counter(counter))
-}
-
-#[cfg(all(test, feature = "cuda"))]
-mod tests {
-    use super::*;
-
-    /// Of floats whose sums round.
-    #[test]
-    fn blocks_are_segments() {
-        let data: Vec<f32> = (0..5000).map(|i| 0.1 + (i as f32).sin()).collect();
-        let device = Device::cpu();
-        for start in [0, 1, 7, 64, 4095, 4096, 1 << 40, (1 << 40) + 3] {
-            for len in [0, 1, 2, 63, 64, 1000, 4097, 5000] {
-                let buffer = device.upload(&data[..len]).unwrap();
-                let by_blocks = nodes_of_blocks::<f32, crate::ops::Add>(&device, start, &buffer);
-                let nodes = Nodes::of(start, &data[..len]).unwrap();
-                assert!(by_blocks.unwrap() == nodes, "{len} from {start}");
-            }
-        }
-    }
 }

@@ -3,6 +3,12 @@
 
 use crate::engine::workspace::{HEADER_BYTES, MOST_AT_ONCE, sums_bytes};
 use crate::engine::{Layouts, RowPolicy};
+#[cfg(feature = "cuda")]
+use {
+    crate::engine::Engine,
+    crate::engine::candidates::{Candidates, Cut, Does, Extent, Fits},
+    crate::engine::tuning::plans::PIECE_LANE_BYTES,
+};
 
 /// The logarithm of how many sums a warp reads at once: one a lane.
 const LOG_RADIX: u32 = 5;
@@ -71,21 +77,70 @@ impl PiecePlan {
     }
 }
 
-/// Of what length all blocks of a piece are shorter: the logarithm. Where the ways up from the items
-/// before it and behind it are siblings, all its blocks lie between them
-/// (`kernels/engines/piece_fold.cuh`).
-pub fn top_of(position: u64, length: usize) -> u32 {
-    match position.checked_sub(1) {
-        None => u64::BITS,
-        Some(before) => (before ^ (position + length as u64)).ilog2(),
+/// The kernels of the rows engine that scan or fold pieces.
+#[cfg(feature = "cuda")]
+#[derive(Debug)]
+pub(crate) struct PieceKernels<K> {
+    candidates: Candidates<K>,
+    multiprocessors: u32,
+}
+
+#[cfg(feature = "cuda")]
+impl<K: Clone> PieceKernels<K> {
+    /// Those for an operator that costs so many instructions, on such a GPU.
+    pub(crate) fn new(
+        kernel: &dyn Fn(RowPolicy) -> K,
+        layouts: Layouts,
+        capability: u32,
+        cost: u32,
+        multiprocessors: u32,
+    ) -> PieceKernels<K> {
+        let mut rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
+        let shortest = rows[0].elements();
+        let is_short = |policy: &RowPolicy| {
+            u64::from(policy.rows * policy.run) * layouts.sum_bytes as u64 <= PIECE_LANE_BYTES
+        };
+        rows.retain(|policy| policy.elements() == shortest || is_short(policy));
+        let mut candidates = Candidates::new(layouts, Does::Each);
+        let mut longest = None;
+        for policy in rows {
+            let kernel = kernel(policy);
+            candidates.add(kernel.clone(), Engine::Rows(policy), Fits::AtOnce);
+            longest = Some((kernel, Engine::Rows(policy)));
+        }
+        let (kernel, engine) = longest.expect("there are rows for each GPU");
+        candidates.add_later(kernel, engine, Fits::Always);
+        PieceKernels {
+            candidates,
+            multiprocessors,
+        }
+    }
+
+    /// The kernel for `len` items from a position on, and its plan.
+    pub(crate) fn choose(&self, position: u64, len: usize) -> (&K, PiecePlan) {
+        let extent = Extent {
+            len,
+            inclusive: true,
+            aligned: true,
+            multiprocessors: self.multiprocessors,
+        };
+        let chosen = self.candidates.choose(extent);
+        let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
+            unreachable!("pieces are worked on by rows");
+        };
+        let plan = PiecePlan::new(policy, cut.warps, position, len, self.multiprocessors);
+        (chosen.kernel, plan)
     }
 }
 
-/// Where the fold of a piece leaves the sum of one of its aligned blocks, of 2^level items from
-/// `start` on: among 2 · 64 places, for the blocks of the end and those of the beginning.
-pub fn place_of(start: u64, level: u32) -> usize {
-    let is_of_begin = start >> level & 1 == 1;
-    level as usize + if is_of_begin { 64 } else { 0 }
+/// The lengths that the largest aligned blocks of a piece can have, as bits. Where the ways up from
+/// the items before it and behind it are siblings, all its blocks lie between them
+/// (`kernels/engines/piece_fold.cuh`).
+pub fn lengths_of_blocks(position: u64, length: usize) -> u64 {
+    match position.checked_sub(1) {
+        None => u64::MAX,
+        Some(before) => (1 << (before ^ (position + length as u64)).ilog2()) - 1,
+    }
 }
 
 /// The node of a level that a tile lies in.

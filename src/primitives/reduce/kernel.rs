@@ -48,7 +48,7 @@ arguments! {
         pub init: A => "Operand<T>::Type",
         /// Where the piece starts in the stream.
         pub position: u64 => "u64",
-        /// Where the sums of its blocks go: `PiecePlan::place_of` says which goes where.
+        /// Where the sums of its largest aligned blocks go, from left to right.
         pub left: u64 => "Operand<T>::Type*",
         /// The first tile, by its place in the stream.
         pub first: u64 => "u64",
@@ -58,8 +58,8 @@ arguments! {
         pub log_tile: u32 => "u32",
         /// The levels of nodes over tiles.
         pub levels: u32 => "u32",
-        /// All blocks have less than 2^top items.
-        pub top: u32 => "u32",
+        /// Bits below the level at which the ways up from before the piece and from behind it meet.
+        pub below: u64 => "u64",
         /// Whether blocks take tiles in the order in which they start.
         pub by_ticket: u32 => "u32",
     }

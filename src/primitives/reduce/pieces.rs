@@ -1,89 +1,195 @@
-//! Streams on a GPU, piece by piece.
+//! Streams on a GPU, piece by piece: a launch for each, wherever it starts and ends.
 //!
-//! A piece is made up of aligned blocks of the whole stream, some 20 at most if it starts and ends
-//! anywhere, and one if it is such a block. The kernels for whole arrays reduce each block; its sum
-//! is one of [the law](crate#the-law). A counter on the host takes the sums.
+//! A piece is made up of aligned blocks of the whole stream, up to some 60 if it starts and ends
+//! anywhere. Their sums are nodes of [the law](crate#the-law). A counter on the host takes them.
 
-use super::cuda::{Kernels, Reduce};
+use super::kernel::{FOLD, FoldArguments, PieceFold};
 use crate::cpu::Parts;
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
+use crate::cuda::checks::check_call;
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::lanes::{CHUNK_BYTES, Lanes, copy, fill_in_parts};
-use crate::cuda::{DeviceArray, DeviceRange, Gpu};
+use crate::cuda::launch::{Grid, blocks as blocks_of_grid, launch};
+use crate::cuda::{DeviceArray, Gpu, context_capability};
+use crate::engine::{Layouts, PieceKernels, lengths_of_blocks};
+use crate::operator::cost;
+use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
 use crate::{Element, Error, Monoid, Result};
-use std::any::TypeId;
+use cudarc::driver::CudaContext;
+use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Of an aligned block of a stream: the logarithm of its length, and where it lies in the piece.
-pub(crate) type Block = (u32, Range<usize>);
-
-/// Whether kernels can give the sums of blocks. Those of halves have more bits than a result.
-pub(crate) fn sums_are_elements<T: Element>() -> bool {
-    TypeId::of::<T>() == TypeId::of::<T::Accumulator>()
-}
-
-/// The largest aligned blocks of `len` elements from `position` on.
-pub(crate) fn blocks_of(position: u64, len: usize) -> Vec<Block> {
-    blocks(position, len, u64::BITS - 1).collect()
+/// The logarithms of the lengths of the largest aligned blocks of `len` elements from `position`
+/// on.
+fn levels_of(position: u64, len: usize) -> Vec<u32> {
+    let blocks = blocks(position, len, u64::BITS - 1);
+    blocks.map(|(level, _)| level).collect()
 }
 
 /// Enqueues the copy of a chunk, with its number, to its lane.
 type Bring<'a, E> = dyn Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E> + 'a;
 
-/// Appends the sums of pieces. It is made for an operator, and compiled once for a type.
+/// Enqueues the fold of a part, given its number, its place, and where its sums go.
+type FoldPart<'a, T, E> = dyn FnMut(
+        usize,
+        Place,
+        &mut DeviceArray<<T as Element>::Accumulator>,
+        usize,
+    ) -> std::result::Result<(), E>
+    + 'a;
+
+/// The folds of pieces of a form with `Op`. The type tells them from others where they are kept.
+struct Folds<T, Op, F> {
+    kernels: PieceKernels<Lazy>,
+    operator: Named<(T, Op, F)>,
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Folds<T, Op, F> {
+    fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
+        Ok(Folds {
+            kernels: PieceKernels::new(
+                &|policy| Lazy::new(PieceFold::<T, Op, F>::kernel(policy)),
+                Layouts::of::<F>(),
+                context_capability(context)?,
+                cost::<T, Op>(),
+                context_multiprocessors(context)?,
+            ),
+            operator: PhantomData,
+        })
+    }
+}
+
+/// Appends the sums of pieces of slices. It is made for an operator, and compiled once for a type.
 struct Pieces<'g, T: Element> {
     gpu: &'g Gpu,
-    kernels: Kernels<T, Slice<T>>,
+    kernels: &'g PieceKernels<Lazy>,
+    identity: fn() -> T,
     combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
 }
 
+/// A part of a piece: its length, and where it lies in the stream.
+#[derive(Clone, Copy)]
+struct Place {
+    position: u64,
+    len: usize,
+}
+
 impl Gpu {
-    fn pieces<T: Element, Op: Monoid<T>>(&self) -> Result<Pieces<'_, T>> {
+    /// Calls `work` with what is compiled once for all operators.
+    fn with_pieces<T: Element, Op: Monoid<T>, R>(
+        &self,
+        work: impl FnOnce(&Pieces<'_, T>) -> R,
+    ) -> Result<R> {
         // Looked up: which kernels there are is worked out once, not for each piece.
-        let reduce = self.kernels(Reduce::<T, Op>::load_lazily)?;
-        Ok(Pieces {
+        let folds = self.kernels(Folds::<T, Op, Slice<T>>::load_lazily)?;
+        Ok(work(&Pieces {
             gpu: self,
-            kernels: reduce.kernels.clone(),
+            kernels: &folds.kernels,
+            identity: Op::identity,
             combine: Op::combine,
-        })
+        }))
     }
 
-    /// Appends the sums of `len` elements at an address.
+    /// Appends the sums of the `len` items of a source.
     ///
     /// # Safety
     ///
-    /// The elements are in this GPU's memory, and freed on its stream.
-    pub(crate) unsafe fn push<T: Element, Op: Monoid<T>>(
+    /// The arguments are those of a source on this GPU with as many items. What is read is freed on
+    /// this GPU's stream.
+    pub(crate) unsafe fn push<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
         &self,
-        address: u64,
+        source: F::Arguments,
         len: usize,
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
+        let folds = self.kernels(Folds::<T, Op, F>::load_lazily)?;
+        let position = counter.end();
+        let levels = levels_of(position, len);
+        let mut sums = self.allocate::<T::Accumulator>(levels.len())?;
+        let place = Place { position, len };
         // SAFETY: the caller's.
-        unsafe { self.pieces::<T, Op>()?.push(address, len, counter) }
+        unsafe { self.fold::<T, F>(&folds.kernels, Op::identity, source, place, &mut sums, 0) }?;
+        append(
+            &levels,
+            &self.download(&sums, 0..levels.len())?,
+            counter,
+            Op::combine,
+        );
+        Ok(())
+    }
+
+    /// Enqueues the fold of a part. The sums of its blocks become elements of `sums`, from `first`
+    /// on.
+    ///
+    /// # Safety
+    ///
+    /// As for [`push`](Gpu::push). The kernels are those of `F`, and `sums` has room.
+    unsafe fn fold<T: Element, F: Form<Item = T>>(
+        &self,
+        kernels: &PieceKernels<Lazy>,
+        identity: fn() -> T,
+        source: F::Arguments,
+        Place { position, len }: Place,
+        sums: &mut DeviceArray<T::Accumulator>,
+        first: usize,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let (kernel, plan) = kernels.choose(position, len);
+        let grid = Grid::new(
+            blocks_of_grid(plan.blocks(), len as u64)?,
+            32 * plan.warps,
+            0,
+        );
+        let bytes = plan.workspace_bytes(Layouts::of::<F>());
+        let loaded = kernel.get(self.context())?;
+        let left = sums.address() + (first * size_of::<T::Accumulator>()) as u64;
+        self.with_workspace(bytes, |stream, workspace| {
+            let arguments = FoldArguments {
+                source,
+                length: len as u64,
+                workspace: check_call(self.context(), stream, &[], workspace, bytes)?,
+                init: identity().widen(),
+                position,
+                left,
+                first: plan.first,
+                last: plan.last,
+                log_tile: plan.log_tile,
+                levels: plan.levels(),
+                below: lengths_of_blocks(position, len),
+                by_ticket: plan.by_ticket.into(),
+            };
+            let function = Function::<FoldArguments<F::Arguments, T::Accumulator>>::new(FOLD);
+            // SAFETY: the caller's; the sums are this GPU's, and the workspace as large as the plan
+            // asks. The stream keeps calls and frees in order.
+            unsafe { launch(loaded, stream, &function, grid, arguments) }
+        })
     }
 
     /// Appends the sums of a piece in host memory. While a chunk is copied to the GPU, the one
-    /// before is reduced.
+    /// before is folded.
     pub(crate) fn push_slice<T: Element, Op: Monoid<T>>(
         &self,
         piece: &[T],
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
-        self.pieces::<T, Op>()?.push_slice(piece, counter)
+        self.with_pieces::<T, Op, _>(|pieces| pieces.push_slice(piece, counter))?
     }
 
     /// Appends the sums of `len` elements, which `read` brings from somewhere on the host: see
     /// [`Reducer::push_read`](crate::Reducer::push_read). While a chunk is read, the one before is
-    /// copied and reduced.
+    /// copied and folded.
     pub(crate) fn push_read<T: Element, Op: Monoid<T>, E: Send + From<Error>>(
         &self,
         len: usize,
         read: impl Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync,
         counter: &mut Counter<T::Accumulator>,
     ) -> std::result::Result<(), E> {
-        self.pieces::<T, Op>()?.push_read(len, &read, counter)
+        self.with_pieces::<T, Op, _>(|pieces| pieces.push_read(len, &read, counter))?
     }
 }
 
@@ -91,24 +197,6 @@ impl Gpu {
 type Read<'a, T, E> = dyn Fn(usize, &mut [T]) -> std::result::Result<(), E> + Sync + 'a;
 
 impl<T: Element> Pieces<'_, T> {
-    /// See [`Gpu::push`].
-    ///
-    /// # Safety
-    ///
-    /// As there.
-    unsafe fn push(
-        &self,
-        address: u64,
-        len: usize,
-        counter: &mut Counter<T::Accumulator>,
-    ) -> Result<()> {
-        let blocks = blocks_of(counter.end(), len);
-        // SAFETY: the caller's.
-        let sums = unsafe { self.sums_of(address, &blocks) }?;
-        append(&blocks, &sums, counter, self.combine);
-        Ok(())
-    }
-
     /// See [`Gpu::push_slice`].
     fn push_slice(&self, piece: &[T], counter: &mut Counter<T::Accumulator>) -> Result<()> {
         if !self.gpu.is_pinned(piece)? {
@@ -133,8 +221,10 @@ impl<T: Element> Pieces<'_, T> {
             let mut room = vec![T::zeroed(); len];
             fill_in_parts(&mut room, read)?;
             let piece = self.gpu.upload(&room)?;
-            // SAFETY: the memory is this GPU's, and freed on its stream.
-            return Ok(unsafe { self.push(piece.address(), len, counter) }?);
+            return self.push_folded(vec![0..len], counter, &mut |_, place, sums, first| {
+                // SAFETY: the memory is this GPU's, and freed on its stream.
+                Ok(unsafe { self.fold(piece.address(), place, sums, first) }?)
+            });
         }
         self.push_chunks::<E>(len, counter, &|lanes, number, chunk| {
             let to = lanes.room::<T>(number, chunk.len())?;
@@ -150,63 +240,67 @@ impl<T: Element> Pieces<'_, T> {
         counter: &mut Counter<T::Accumulator>,
         bring: &Bring<E>,
     ) -> std::result::Result<(), E> {
-        let (position, chunks) = (counter.end(), chunks_of::<T>(counter.end(), len));
-        let blocks = |chunk: &Range<usize>| blocks_of(position + chunk.start as u64, chunk.len());
-        let blocks: Vec<_> = chunks.iter().map(blocks).collect();
-        let mut sums = self.gpu.allocate::<T>(blocks.iter().map(Vec::len).sum())?;
+        let chunks = chunks_of::<T>(counter.end(), len);
         let mut lanes = Lanes::new(self.gpu)?;
+        self.push_folded(
+            chunks.clone(),
+            counter,
+            &mut |number, place, sums, first| {
+                bring(&mut lanes, number, chunks[number].clone())?;
+                lanes.start(number)?;
+                // SAFETY: the lane's memory is this GPU's, and freed on its stream.
+                unsafe { self.fold(lanes.address(number), place, sums, first) }?;
+                Ok(lanes.finish(number)?)
+            },
+        )
+    }
+
+    /// Appends the sums of parts, which `fold` enqueues: given a part's number, its place, and where
+    /// its sums go.
+    fn push_folded<E: From<Error>>(
+        &self,
+        parts: Vec<Range<usize>>,
+        counter: &mut Counter<T::Accumulator>,
+        fold: &mut FoldPart<'_, T, E>,
+    ) -> std::result::Result<(), E> {
+        let position = counter.end();
+        let place = |part: &Range<usize>| Place {
+            position: position + part.start as u64,
+            len: part.len(),
+        };
+        let places: Vec<Place> = parts.iter().map(place).collect();
+        let levels = places
+            .iter()
+            .map(|place| levels_of(place.position, place.len));
+        let levels: Vec<Vec<u32>> = levels.collect();
+        let count = levels.iter().map(Vec::len).sum();
+        let mut sums = self.gpu.allocate::<T::Accumulator>(count)?;
         let mut known = 0;
-        for (number, (chunk, blocks)) in chunks.iter().zip(&blocks).enumerate() {
-            bring(&mut lanes, number, chunk.clone())?;
-            lanes.start(number)?;
-            let address = lanes.address(number);
-            // SAFETY: the lane's memory is this GPU's, and freed on its stream.
-            unsafe { self.reduce_blocks(address, blocks, &mut sums, known) }?;
-            lanes.finish(number)?;
-            known += blocks.len();
+        for (number, (&place, levels)) in places.iter().zip(&levels).enumerate() {
+            fold(number, place, &mut sums, known)?;
+            known += levels.len();
         }
-        let sums = self.gpu.download(&sums, 0..known)?;
-        append(&blocks.concat(), &sums, counter, self.combine);
+        let sums = self.gpu.download(&sums, 0..count)?;
+        append(&levels.concat(), &sums, counter, self.combine);
         Ok(())
     }
 
-    /// The sums of blocks of the elements at an address.
+    /// Enqueues the fold of a part that lies at an address.
     ///
     /// # Safety
     ///
     /// As for [`Gpu::push`].
-    unsafe fn sums_of(&self, address: u64, blocks: &[Block]) -> Result<Vec<T>> {
-        let mut sums = self.gpu.allocate::<T>(blocks.len())?;
-        // SAFETY: the caller's.
-        unsafe { self.reduce_blocks(address, blocks, &mut sums, 0) }?;
-        self.gpu.download(&sums, 0..blocks.len())
-    }
-
-    /// Enqueues the reductions of blocks of the elements at an address. The sum of block `i`
-    /// becomes element `first + i` of `sums`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Gpu::push`].
-    unsafe fn reduce_blocks(
+    unsafe fn fold(
         &self,
         address: u64,
-        blocks: &[Block],
-        sums: &mut DeviceArray<T>,
+        place: Place,
+        sums: &mut DeviceArray<T::Accumulator>,
         first: usize,
     ) -> Result<()> {
-        let kernels = &self.kernels;
-        for (place, (_, block)) in (first..).zip(blocks) {
-            let start = address + (block.start * size_of::<T>()) as u64;
-            let source = Slice::<T>::of_address(start).expect("it is a slice");
-            let mut sum = DeviceRange::new(self.gpu, sums.address(), place..place + 1);
-            let bytes = kernels.workspace_bytes(block.len());
-            self.gpu.with_workspace(bytes, |stream, workspace| {
-                // SAFETY: the caller's; the stream keeps calls and frees in order.
-                unsafe { kernels.run(stream, None, source, block.len(), &mut sum, workspace) }
-            })?;
-        }
-        Ok(())
+        let source = Slice::<T>::of_address(address).expect("it is a slice");
+        let (kernels, identity) = (self.kernels, self.identity);
+        // SAFETY: the caller's.
+        unsafe { (self.gpu).fold::<T, Slice<T>>(kernels, identity, source, place, sums, first) }
     }
 }
 
@@ -216,16 +310,16 @@ pub(crate) fn chunks_of<T>(position: u64, len: usize) -> Vec<Range<usize>> {
     Parts::new(position, len, chunk).ranges().collect()
 }
 
-/// Appends the sums of blocks to a counter. Elements are their own accumulators.
-pub(crate) fn append<T: Element>(
-    blocks: &[Block],
-    sums: &[T],
-    counter: &mut Counter<T::Accumulator>,
-    combine: fn(T::Accumulator, T::Accumulator) -> T::Accumulator,
+/// Appends the sums of blocks to a counter, given the logarithms of their lengths.
+fn append<A: Copy>(
+    levels: &[u32],
+    sums: &[A],
+    counter: &mut Counter<A>,
+    combine: impl Fn(A, A) -> A + Copy,
 ) {
     in_rust_mode(|| {
-        for ((level, _), sum) in blocks.iter().zip(sums) {
-            counter.push(*level, sum.widen(), combine);
+        for (&level, &sum) in levels.iter().zip(sums) {
+            counter.push(level, sum, combine);
         }
     });
 }

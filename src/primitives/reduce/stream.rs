@@ -6,11 +6,6 @@ use crate::element::assert_element_size;
 use crate::source::{Host, Items, Source, SumBlock};
 use crate::{Carry, Device, Element, Error, Monoid, Result};
 use std::marker::PhantomData;
-#[cfg(feature = "cuda")]
-use {
-    super::pieces::sums_are_elements,
-    crate::primitives::collect::{collected, lying},
-};
 
 /// A reduction that is fed pieces: for data that does not fit into memory, or is not there yet.
 ///
@@ -130,7 +125,7 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
     ///
     /// # Errors
     ///
-    /// Those of [`Device::reduce`] and [`Device::collect`]. Then the piece was not taken in.
+    /// Those of [`Device::reduce`]. Then the piece was not taken in.
     pub fn push(&mut self, piece: impl Source<Device, Item = T>) -> Result<()> {
         push_device(self, piece)
     }
@@ -160,12 +155,12 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
     pub fn push_slice(&mut self, piece: &[T]) -> Result<()> {
         match &self.device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) => {
                 let mut counter = self.carry.counter.clone();
                 gpu.push_slice::<T, Op>(piece, &mut counter)?;
                 self.carry.counter = counter;
             }
-            _ => self.push_items(&Items::of_slice(piece), None),
+            Backend::Cpu => self.push_items(&Items::of_slice(piece), None),
         }
         Ok(())
     }
@@ -186,10 +181,10 @@ impl<T: Element, Op: Monoid<T>> Reducer<T, Op, Device> {
         let mut counter = self.carry.counter.clone();
         match &self.device.backend {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) if sums_are_elements::<T>() => {
+            Backend::Cuda(gpu) => {
                 gpu.push_read::<T, Op, E>(len, read, &mut counter)?;
             }
-            _ => cpu::push_read::<T, Op, E>(len, read, &mut counter)?,
+            Backend::Cpu => cpu::push_read::<T, Op, E>(len, read, &mut counter)?,
         }
         self.carry.counter = counter;
         Ok(())
@@ -270,15 +265,10 @@ fn push_device<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
             piece.with_sums::<Op, _>(|items, sum_block| reducer.push_items(items, sum_block));
         }
         #[cfg(feature = "cuda")]
-        Backend::Cuda(_) if !sums_are_elements::<T>() => {
-            reducer.push_items(&Items::of_slice(&collected(piece)?.into_vec()?), None);
-        }
-        #[cfg(feature = "cuda")]
         Backend::Cuda(gpu) => {
-            let items = lying(piece)?;
             let mut counter = reducer.carry.counter.clone();
-            // SAFETY: the items lie there.
-            unsafe { gpu.push::<T, Op>(items.address(), items.len(), &mut counter) }?;
+            // SAFETY: the arguments are those of this source, which lies on this GPU.
+            unsafe { gpu.push::<T, Op, S::Form>(piece.arguments(), piece.len(), &mut counter) }?;
             reducer.carry.counter = counter;
         }
     }
@@ -300,10 +290,8 @@ impl Device {
     /// # Ok::<(), warpfold::Error>(())
     /// ```
     ///
-    /// A GPU reduces each aligned block of a piece by a launch of its own: one if pieces have a
-    /// power of two of elements, and some 20 to 40 if they end anywhere. Sources other than buffers
-    /// are stored first. The sums of halves are `f32`, which no kernel returns: the CPU reduces
-    /// them, from a copy.
+    /// A GPU folds a piece in one launch, wherever it starts and ends. Then the host waits for the
+    /// sums of its aligned blocks.
     pub fn reducer<T: Element, Op: Monoid<T>>(&self) -> Reducer<T, Op, Device> {
         Reducer::on(self.clone())
     }

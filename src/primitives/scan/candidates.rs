@@ -1,8 +1,6 @@
 //! The kernels that scans choose from.
 
 use crate::engine::candidates::{Candidates, Does, Extent, Fits};
-#[cfg(feature = "cuda")]
-use crate::engine::tuning::plans::PIECE_LANE_BYTES;
 use crate::engine::{
     BlockPolicy, ComputeBoundScan, Engine, Explanation, Layouts, Machine, RowPolicy, SharePolicy,
     WavePolicy, facts,
@@ -99,25 +97,6 @@ pub(super) fn only<K: Clone>(
             list.add_rows_around(vec![rows(false), rows(true)], |_| ());
         }
     }
-    list.candidates
-}
-
-/// The rows engine, for pieces of streams.
-#[cfg(feature = "cuda")]
-pub(super) fn for_pieces<K: Clone>(
-    kernel: &dyn Fn(Engine) -> K,
-    layouts: Layouts,
-    capability: u32,
-    cost: u32,
-) -> Candidates<K> {
-    let mut list = Builder::new(kernel, layouts);
-    let mut rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
-    let shortest = rows[0].elements();
-    let is_short = |policy: &RowPolicy| {
-        u64::from(policy.rows * policy.run) * layouts.sum_bytes as u64 <= PIECE_LANE_BYTES
-    };
-    rows.retain(|policy| policy.elements() == shortest || is_short(policy));
-    list.add_rows_around(rows, |_| ());
     list.candidates
 }
 

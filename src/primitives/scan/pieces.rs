@@ -2,7 +2,6 @@
 //! is long.
 
 use super::Prefixes;
-use super::candidates::for_pieces;
 use super::carry::DeviceCarry;
 use super::kernel::{PIECE, Piece, PieceArguments};
 use crate::cpu::PrefixKind;
@@ -11,9 +10,8 @@ use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::{Gpu, context_capability};
-use crate::engine::candidates::{Candidates, Cut, Extent};
 use crate::engine::tuning::plans::PIECE_WAVES;
-use crate::engine::{Engine, Layouts, PiecePlan, WavePlan, WavePolicy};
+use crate::engine::{Engine, Layouts, PieceKernels, WavePlan, WavePolicy};
 use crate::operator::cost;
 use crate::primitives::reduce::pieces::chunks_of;
 use crate::render::{Function, Named};
@@ -31,7 +29,7 @@ struct Pieces<T, Op, F, const REVERSE: bool> {
 }
 
 struct Kernels {
-    candidates: Candidates<Lazy>,
+    rows: PieceKernels<Lazy>,
     /// The wave engine, for slices that start at multiples of 16 bytes, and for all others.
     waves: Option<[(WavePolicy, Lazy); 2]>,
     multiprocessors: u32,
@@ -47,10 +45,7 @@ struct Part<A> {
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T, Op, F, REVERSE> {
     fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        let kernel = |engine| match engine {
-            Engine::Rows(policy) => Lazy::new(Piece::<T, Op, F, REVERSE>::kernel(policy)),
-            _ => unreachable!("pieces are scanned by rows"),
-        };
+        let kernel = |policy| Lazy::new(Piece::<T, Op, F, REVERSE>::kernel(policy));
         let layouts = match REVERSE {
             false => Layouts::of::<F>(),
             true => Layouts::of::<F>().in_reverse(),
@@ -62,11 +57,12 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T
             .filter(|&policy| Engine::Wave(policy).runs_on(capability))
             .and_then(|policy| Some([policy, policy.anywhere_of(layouts)?]));
         let of_waves = |policy| (policy, Lazy::new(Piece::<T, Op, F>::of_waves(policy)));
+        let multiprocessors = context_multiprocessors(context)?;
         Ok(Pieces {
             kernels: Kernels {
-                candidates: for_pieces(&kernel, layouts, capability, cost),
+                rows: PieceKernels::new(&kernel, layouts, capability, cost, multiprocessors),
                 waves: wave.map(|policies| policies.map(of_waves)),
-                multiprocessors: context_multiprocessors(context)?,
+                multiprocessors,
             },
             operator: PhantomData,
         })
@@ -191,26 +187,9 @@ impl Gpu {
                 (lazy, grid, plan.workspace_bytes(layouts), None)
             }
             None => {
-                let extent = Extent {
-                    len,
-                    inclusive: true,
-                    aligned: true,
-                    multiprocessors: kernels.multiprocessors,
-                };
-                let chosen = kernels.candidates.choose(extent);
-                let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
-                    unreachable!("pieces are scanned by rows");
-                };
-                let position = carry.position();
-                let plan =
-                    PiecePlan::new(policy, cut.warps, position, len, kernels.multiprocessors);
+                let (kernel, plan) = kernels.rows.choose(carry.position(), len);
                 let grid = Grid::new(blocks(plan.blocks(), len as u64)?, 32 * plan.warps, 0);
-                (
-                    chosen.kernel,
-                    grid,
-                    plan.workspace_bytes(layouts),
-                    Some(plan),
-                )
+                (kernel, grid, plan.workspace_bytes(layouts), Some(plan))
             }
         };
         let loaded = lazy.get(self.context())?;
