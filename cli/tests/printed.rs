@@ -149,3 +149,80 @@ fn unique_takes_no_codes_with_points() {
     }
     assert_eq!(pass("unique", "0.10\n0\n0.1\n10.5\n"), "0.1 0.0 0.1 10.5");
 }
+
+#[test]
+#[cfg(unix)]
+fn labels_of_several_words_are_taken_out() {
+    for (text, sum) in [
+        ("x = 5\ny = 6\n", "11"),
+        ("Total energy = -5.5\nTotal energy = 6\n", "0.5"),
+        ("Final loss: 5\nFinal loss: 6\n", "11"),
+        ("E = 5 F = 6\n", "11"),
+        ("Loop 1 of 5: 0.5\nLoop 2 of 5: 0.5\n", "1.0"),
+    ] {
+        let error = fail("reduce", text);
+        let (first, _) = error.split_once("; or choose").expect(&error);
+        assert_eq!(pass("reduce", &mended(first, text)), sum, "{text}");
+    }
+    let error = fail("reduce", "Start 12:30\n");
+    assert!(!error.contains("a label"), "{error}");
+}
+
+#[test]
+#[cfg(unix)]
+fn lines_of_words_among_numbers_are_taken_out() {
+    let text = "1 2\nColumns 4 through 5\n3 4\nColumns 6 through 7\n";
+    let error = fail("reduce", text);
+    let (_, rest) = error.split_once("as grep").expect(&error);
+    let (program, _) = rest.split_once(" FILE").unwrap();
+    assert_eq!(
+        pass("reduce", &shell(&format!("grep{program}"), text)),
+        "10"
+    );
+}
+
+#[test]
+fn what_a_program_leaves_out_is_not_missing() {
+    for text in ["1\n...\n9\n", "1 … 9\n", "1\n..\n9\n"] {
+        assert!(fail("reduce", text).contains("let "), "{text}");
+    }
+    assert!(!fail("reduce", "1\n...\n9\n").contains("missing"));
+    assert!(fail("reduce", "1.5*^3\n").contains("it is a power"));
+}
+
+#[test]
+fn spaces_between_numbers_of_a_csv_are_named() {
+    for text in ["-1e-1 -2e-1\n0.3 0.4\n", "0.1 0.2\n0.3 0.4\n"] {
+        let error = fail("reduce --delimiter ,", text);
+        assert!(error.contains("give --delimiter space"), "{error}");
+    }
+}
+
+#[test]
+fn sizes_above_rows_with_names_are_passed_over() {
+    let text = "3 2\na 0.5 1.5\nb 1.5 2.5\nc 0.25 0.5\n";
+    let error = fail("reduce --column 2", text);
+    assert!(error.contains("give --skip 1 if line 2"), "{error}");
+    assert_eq!(pass("reduce --column 2 --skip 1 --no-header", text), "2.25");
+}
+
+#[test]
+fn a_text_of_comments_alone_may_be_data() {
+    for text in ["#1\n#2\n", "#1.5 2\n"] {
+        let (sum, told) = noted("reduce", text);
+        assert_eq!(sum, "0");
+        assert!(told.contains("what follows # looks like data"), "{told}");
+    }
+    for text in ["# made 2024\n", "# 5\n", ""] {
+        assert_eq!(pass("reduce", text), "0");
+    }
+}
+
+#[test]
+fn zeros_behind_a_space_are_those_of_thousands() {
+    let (sum, told) = noted("reduce", "1 000\n2 500\n");
+    assert_eq!(sum, "503");
+    assert!(told.contains("--thousands space reads it as one"), "{told}");
+    pass("reduce --delimiter space", "1 000\n2 500\n");
+    pass("reduce", "1 100\n2 500\n");
+}

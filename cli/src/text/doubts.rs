@@ -22,6 +22,8 @@ struct Seen {
     /// thousands, in each row that holds numbers.
     joins: Vec<bool>,
     any_joins: bool,
+    /// Whether the rest of such a number begins with a zero, as no number by itself does.
+    has_zeros: bool,
     /// Whether all fields of each row with several make one number.
     all_grouped: bool,
     /// One that does.
@@ -96,6 +98,8 @@ impl Seen {
             self.example = text.join(" ");
         }
         self.any_joins |= joins.contains(&true);
+        let mut rests = joins.iter().zip(&row[1..]);
+        self.has_zeros |= rests.any(|(joins, rest)| *joins && rest[0] == b'0');
         self.all_grouped &= joins.iter().all(|&joins| joins);
         match self.joins.is_empty() {
             true => self.joins = joins,
@@ -179,7 +183,8 @@ pub(super) fn check_words(
             "{name}: truth values stand among other numbers, and are read as 1 and 0"
         ));
     }
-    let may_be_groups = seen.is_uneven && seen.any_joins && seen.all_grouped;
+    let is_odd = seen.is_uneven || seen.has_zeros;
+    let may_be_groups = is_odd && seen.any_joins && seen.all_grouped;
     if may_be_groups && options.delimiter.is_none() {
         logger::insist(format!(
             "{name}: `{}` is read as several numbers: --delimiter ';' --thousands space reads it \

@@ -306,9 +306,11 @@ impl Lexer {
         self.cursor.fields
     }
 
-    /// The first line of a table that was left out as a comment, and looks like a row.
+    /// The first line that was left out as a comment, and looks like a row. Where there are no
+    /// rows, one number is enough.
     pub(super) fn doubtful(&self) -> Option<u64> {
-        self.cursor.doubtful
+        let early = self.cursor.early.filter(|_| self.cursor.last_row == 0);
+        self.cursor.doubtful.or(early.map(|(line, _)| line))
     }
 
     /// Where the row starts that was read last.

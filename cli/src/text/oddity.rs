@@ -54,6 +54,8 @@ pub(super) enum Oddity {
     Placed,
     /// `│`, `┌──┬──┐`, and what stands in a line with them: a table that was printed.
     Frame,
+    /// `...`: a program leaves out what stands there.
+    LeftOut,
     /// `1-2`
     Range,
     /// `1.5-2.5`: a range, or two numbers of columns that have no room between them.
@@ -124,7 +126,9 @@ impl Oddity {
             }
             true if is_index(word, line) => Some(Oddity::Index),
             true if is_dashes(&String::from_utf8_lossy(line), is_number) => Some(Oddity::Dashes),
-            true => comment_mark(word, is_number).map(Oddity::Comment),
+            true => comment_mark(word, is_number)
+                .map(Oddity::Comment)
+                .or_else(|| printed::label_of_line(line, is_number)),
             false => comment_behind(word, line, is_number).map(Oddity::Comment),
         };
         signs::in_line(word, line, is_number)
@@ -179,6 +183,9 @@ impl Oddity {
         {
             let sign = if matches!(sign, "" | "+") { "" } else { "-" };
             return Oddity::Foreign(format!("{sign}inf"));
+        }
+        if ["...", "\u{2026}"].contains(&text) {
+            return Oddity::LeftOut;
         }
         if signs::SPREADS.contains(&text) {
             return Oddity::Spread;
@@ -454,7 +461,7 @@ fn plain_oddity(
     {
         return Some(Oddity::Complex);
     }
-    let powers = ["x10^", "*10^", "\u{d7}10^", "x10**", "*10**"];
+    let powers = ["*^", "x10^", "*10^", "\u{d7}10^", "x10**", "*10**"];
     let packed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let starts = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     if starts && powers.iter().any(|power| packed.contains(power)) {

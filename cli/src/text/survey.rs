@@ -426,7 +426,9 @@ impl Survey {
         let most = self.lengths.iter().max_by_key(|(_, (rows, _))| *rows);
         let (&fields, &(rows, line)) = most?;
         let is_wider = fields > self.first.len() && rows > 1 && line > self.first_line;
-        (is_wider && !self.is_shifted()).then_some(line - 1)
+        // Sizes are numbers alone, and names of columns are not.
+        let has_names = self.is_quoted_alone() || self.kinds.contains(&Kind::Word);
+        (is_wider && !(has_names && self.is_shifted())).then_some(line - 1)
     }
 
     /// The lines above the first row that begins with a number, if rows below the first begin with

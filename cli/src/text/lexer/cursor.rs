@@ -23,11 +23,11 @@ pub(super) struct Cursor {
     after: After,
     in_comment: bool,
     /// The fields of the row before.
-    last_row: usize,
+    pub(super) last_row: usize,
     /// The first line of a table that is a comment, and looks like a row.
     pub(super) doubtful: Option<u64>,
     /// The line of a comment before the first row that may be one, and how many fields it has.
-    early: Option<(u64, usize)>,
+    pub(super) early: Option<(u64, usize)>,
     /// Whether a comma behind a word was one that separates words.
     commas_separate: bool,
 }

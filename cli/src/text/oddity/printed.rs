@@ -108,6 +108,11 @@ pub(super) fn in_line(
             r"sed -E 's/[^[:space:]]*[=:][[:space:]]+//g'",
         ));
     }
+    if next == "=" && rest[1..].split_whitespace().next().is_some_and(&is_number) {
+        return Some(Oddity::Labelled(
+            r"sed -E 's/[^[:space:]]+[[:space:]]+=[[:space:]]+//g'",
+        ));
+    }
     let inner = word
         .strip_prefix('(')
         .and_then(|word| word.strip_suffix(')'));
@@ -117,4 +122,16 @@ pub(super) fn in_line(
         .iter()
         .all(|part| !part.contains(',') && is_number(part));
     (are_numbers && !is_group && !second.contains('.')).then_some(Oddity::Pair)
+}
+
+/// What a line begins with, if that is a label of several words, an equals sign or a colon, white
+/// space and a number.
+pub(super) fn label_of_line(line: &[u8], is_number: impl Fn(&str) -> bool) -> Option<Oddity> {
+    let (label, rest) = str::from_utf8(line).ok()?.split_once([':', '='])?;
+    let next = rest.split_whitespace().next()?;
+    let starts = label.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_apart = rest.starts_with(char::is_whitespace);
+    (starts && is_apart && is_number(next.trim_end_matches([',', ';']))).then_some(
+        Oddity::Labelled(r"sed -E 's/^[[:space:]]*[[:alpha:]_][^=:]*[=:][[:space:]]+//'"),
+    )
 }

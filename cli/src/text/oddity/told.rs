@@ -93,6 +93,10 @@ impl Oddity {
                  '3:[^[:space:]]+'; write a ratio as a number"
                     .into(),
             ),
+            Oddity::LeftOut => (
+                "a program leaves numbers out here".into(),
+                "let it write all of them, as numpy.savetxt and to_csv of pandas do".into(),
+            ),
             Oddity::Frame => (
                 "lines are drawn around the cells of a printed table, which may lack rows and \
                  digits"

@@ -103,15 +103,16 @@ impl Rows {
             b"" => "a number is missing here".into(),
             field => format!("`{}` stands for a missing number", shown(field)),
         };
-        let comment = match field.starts_with(b"#") {
-            true => "; or give --comment '#' if a comment starts here",
-            false => "",
+        let other = match field {
+            [b'#', ..] => "; or give --comment '#' if a comment starts here",
+            b".." => "; or let the program write all rows, if it leaves some out here",
+            _ => "",
         };
         match bad {
             Bad::Missing => (
                 what,
                 Some(format!(
-                    "give --missing skip or --missing nan, or choose others with --column{comment}"
+                    "give --missing skip or --missing nan, or choose others with --column{other}"
                 )),
             ),
             Bad::Number(_) => (
@@ -256,6 +257,13 @@ impl Rows {
             Some(lines) => format!("; or give {}", skipping(lines)),
             None => String::new(),
         };
+        if self.has_words(token, field) {
+            let what = "; spaces stand between numbers".into();
+            return (
+                what,
+                "give --delimiter space if they separate the columns".into(),
+            );
+        }
         let oddity = self.oddity_of(token, field);
         // A word that is not shown as a whole cannot be given.
         if oddity == Oddity::Word && shown.as_bytes() == token {
@@ -263,14 +271,29 @@ impl Rows {
                 return (String::new(), format!("mend it{others}{skip}"));
             }
             let word = in_shell(shown);
+            let lines = match self.is_flat() && !self.has_delimiter() && self.lexer.fields() == 1 {
+                true => format!(
+                    "if lines with this word are no data, take them out, as grep -vwFe \
+                     {word} FILE | warpfold ...; else "
+                ),
+                false => String::new(),
+            };
             let remedy = format!(
-                "mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
+                "{lines}mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
                  value{others}{skip}"
             );
             return (String::new(), remedy);
         }
         let (what, remedy) = oddity.told(&self.feed(field));
         (what, format!("{remedy}{others}{skip}"))
+    }
+
+    /// Whether a field without quotes is several numbers, in a table with another delimiter.
+    fn has_words(&self, token: &[u8], field: &Field) -> bool {
+        let words = <[u8]>::split(token, u8::is_ascii_whitespace);
+        let mut words = words.filter(|word| !word.is_empty());
+        let is_number = |word: &[u8]| self.spelling.kind(word).is_number();
+        self.has_delimiter() && !field.quoted && words.clone().count() > 1 && words.all(is_number)
     }
 
     fn feed(&self, field: &Field) -> oddity::Feed {
