@@ -392,7 +392,7 @@ fn segments_of_every_kind() {
     compile(&sources.0);
 }
 
-/// Scans of pieces of streams, of elements of every size.
+/// Scans and folds of pieces of streams, of elements of every size.
 #[test]
 fn pieces_of_every_kind() {
     use crate::support::operators::{LogAddExp, Sums};
@@ -407,18 +407,18 @@ fn pieces_of_every_kind() {
         });
     }
     fn all<T: Element, Op: Monoid<T>>(sources: &mut Sources) {
-        use warpfold::codegen::kernels::Piece;
+        use warpfold::codegen::kernels::{Piece, PieceFold};
         let types = std::any::type_name::<(T, Op)>();
         let layouts = Layouts::of_slice::<T>();
         let policies = RowPolicy::for_scans_at_once(layouts, 90, 0);
         for &policy in policies.first().into_iter().chain(policies.last()) {
-            let forwards = Piece::<T, Op>::kernel(policy);
-            push(
-                sources,
-                &format!("{types} {policy:?}"),
-                Engine::Levels,
-                &forwards,
-            );
+            for (what, kernel) in [
+                ("scan", Piece::<T, Op>::kernel(policy)),
+                ("fold", PieceFold::<T, Op>::kernel(policy)),
+            ] {
+                let name = format!("{what} {types} {policy:?}");
+                push(sources, &name, Engine::Levels, &kernel);
+            }
         }
         let policy = RowPolicy::of_scan::<T>(false);
         let reversed = Piece::<T, Op, Slice<T>, true>::kernel(policy);

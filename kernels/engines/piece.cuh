@@ -20,7 +20,7 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
         typename Tiles::Edge, typename Tiles::EdgeItems, typename Tiles::EdgeRow;
 
     __device__ __forceinline__ void run() {
-        Edge edge = this->take();
+        Edge edge = this->edge_of(this->take_tile(shared().tickets[0]).number);
         WorkspaceHeader::State state{};
         if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
         if (this->is_whole(edge)) scan_whole(edge.tile, state);

@@ -25,7 +25,7 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     using Tiles =
         PieceTiles<Sink, Source, Policy, NoCarry<typename Sink::Operator, typename Sink::A>>;
     using Tiles::RUN, Tiles::ROWS, Tiles::ROW, Tiles::CHUNK, Tiles::WARPS;
-    using Tiles::sink, Tiles::length, Tiles::workspace, Tiles::shared, Tiles::carry, Tiles::left, Tiles::first,
+    using Tiles::sink, Tiles::length, Tiles::workspace, Tiles::by_ticket, Tiles::shared, Tiles::carry, Tiles::left, Tiles::first,
         Tiles::last, Tiles::log_tile, Tiles::levels;
     using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::Tile, typename Tiles::Rows,
         typename Tiles::Chunk, typename Tiles::Sums, typename Tiles::Edge,
@@ -34,12 +34,40 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     /// Bits below the level at which the two ways meet: all blocks are shorter.
     u64 below;
 
+    /// Folds one tile after the other, in the order in which they are taken. So a tile waits only
+    /// for tiles of blocks that run.
     __device__ __forceinline__ void run() {
-        Edge edge = this->take();
+        WorkspaceHeader* header = workspace.header;
         WorkspaceHeader::State state{};
-        if (gridDim.x > 1 && threadIdx.x == 0) state = workspace.header->load_state();
-        if (this->is_whole(edge)) fold_whole(edge.tile, state);
-        else fold_edge(*this, edge, state);
+        bool is_first = threadIdx.x == 0;
+        if (first < last && is_first) state = header->load_state();
+        u64 ticket = 0, number = blockIdx.x;
+        if (by_ticket) {
+            if (is_first) ticket = header->take_ahead();
+            number = pass(ticket, state, 1);
+        }
+        for (int turn = 0; number <= last - first; turn ^= 1) {
+            if (by_ticket && is_first) ticket = header->take_ahead();
+            Edge edge = this->edge_of(number);
+            if (this->is_whole(edge)) fold_whole(edge.tile, state);
+            else fold_edge(*this, edge, state);
+            if (!by_ticket) break;
+            number = pass(ticket, state, turn);
+        }
+        if (first < last && is_first && header->end(state.tag))
+            header->reset(state.tag, workspace.key);
+    }
+
+    /// The number that the first thread has taken. Two places take turns: a warp may read one while
+    /// the next number is written.
+    __device__ __forceinline__ u64 pass(u64 ticket, const WorkspaceHeader::State& state,
+                                        int turn) const {
+        if (threadIdx.x == 0) shared().tickets[turn] = ticket - state.tag;
+        __syncthreads();
+        u64 number = same_in_all_lanes(shared().tickets[turn]);
+        if (number > last - first + gridDim.x)
+            trap("the start of the workspace was overwritten");
+        return number;
     }
 
     __device__ __forceinline__ void fold_whole(const Tile& tile,
@@ -93,14 +121,12 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         }
         leave_way<false>(warps, LOG2<CHUNK>, end / CHUNK, log_tile);
         for (int level = 0; level < levels; level++) leave_tiles(sums, level);
-        if (lane == 0 && gridDim.x > 1) this->end_launch(edge.tile, state.tag);
     }
 
     /// The blocks of tiles, of which 32 are a node, 32 of these, and so on, up to a level.
     __device__ __forceinline__ void leave_tiles(const Sums& sums, int level) const {
         int lane = threadIdx.x % WARP, leaf = log_tile + level * Sums::LOG_RADIX;
         int digit = Sums::digit_of(last, level), origin = sums.origin_of(last, level);
-        // It waits for all that precede the last tile.
         if (digit > origin) {
             LaneTree<Operator, A, WARP> tree;
             tree.up_sweep(sums.nodes(last, level, origin));

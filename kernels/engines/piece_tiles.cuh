@@ -29,7 +29,7 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
         /// The carry's blocks that are shorter than a tile.
         A blocks[WARP];
         A chunks[WARPS], before;
-        u64 tile;
+        u64 tickets[2];
     };
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
@@ -58,15 +58,14 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
         source.prefetch(length, start, items, !by_ticket && threadIdx.x == 0);
     }
 
-    /// The block's tile.
-    __device__ __forceinline__ Edge take() const {
-        Tile taken = this->take_tile(shared().tile);
-        u64 start = first + taken.number << log_tile, end = carry.position + length;
+    /// The tile of that number, from 0 on.
+    __device__ __forceinline__ Edge edge_of(u64 number) const {
+        u64 start = first + number << log_tile, end = carry.position + length;
         int items = tile_items();
-        return {{taken.number, start - carry.position, items, true},
+        return {{number, start - carry.position, items, true},
                 start < carry.position ? (int)(carry.position - start) : 0,
                 end - start < items ? (int)(end - start) : items,
-                taken.number == gridDim.x - 1};
+                number == last - first};
     }
     __device__ __forceinline__ bool is_whole(const Edge& edge) const {
         return edge.to - edge.from == tile_items();
@@ -74,7 +73,7 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
 
     /// The sums of tiles, by the first warp. Its first thread has loaded the state.
     __device__ __forceinline__ Sums sums(WorkspaceHeader::State& state) const {
-        if (gridDim.x > 1) {
+        if (first < last) {
             state = shuffle(state, 0);
             workspace.require(state);
         }

@@ -315,6 +315,23 @@ impl Gpu {
         Ok(result)
     }
 
+    /// Several results. `enqueue` gets the address of room for them.
+    pub(crate) fn results_of<T: Element>(
+        &self,
+        count: usize,
+        mut enqueue: impl FnMut(u64) -> Result<()>,
+    ) -> Result<Vec<T>> {
+        let mut results = vec![T::zeroed(); count];
+        if size_of_val(&results[..]) <= RESULT_BYTES {
+            let bytes = bytemuck::cast_slice_mut::<T, u8>(&mut results);
+            self.copy_result(&mut enqueue, bytes)?;
+            return Ok(results);
+        }
+        let room = self.allocate::<T>(count)?;
+        enqueue(room.address())?;
+        self.download(&room, 0..count)
+    }
+
     /// Calls `enqueue` with the address of room, waits for the stream, and copies the first bytes.
     fn copy_result(
         &self,

@@ -99,7 +99,7 @@ where
     let launch = |position, len| {
         let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
         Launch {
-            grid: Grid::new(plan.blocks(), 32 * policy.warps),
+            grid: Grid::new(plan.tiles(), 32 * policy.warps),
             workspace: plan.workspace_bytes(Layouts::of_slice::<T>()),
             plan: Some(plan),
             anywhere: true,
@@ -184,7 +184,7 @@ fn scan<T: Sample, Op: Monoid<T>, const REVERSE: bool>(
         let size = size_of::<T>();
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
-        if plan.is_some_and(|plan| !plan.by_ticket) {
+        if plan.is_some_and(|plan| !plan.by_ticket()) {
             script.start_in_order();
         }
         script.file("workspace", &used_workspace(bytes));
@@ -236,7 +236,7 @@ fn scan<T: Sample, Op: Monoid<T>, const REVERSE: bool>(
                 levels: plan.map_or(0, |plan| plan.levels()),
                 seeded: seeded.into(),
                 inclusive: inclusive.into(),
-                by_ticket: plan.is_some_and(|plan| plan.by_ticket).into(),
+                by_ticket: plan.is_some_and(|plan| plan.by_ticket()).into(),
             };
             script.launch("scan_piece", grid, &[Argument::of_struct(&given)]);
             script.save(out);
@@ -291,7 +291,7 @@ where
         let bytes = plan.workspace_bytes(Layouts::of_slice::<T>());
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
-        if !plan.by_ticket {
+        if !plan.by_ticket() {
             script.start_in_order();
         }
         script.file("workspace", &used_workspace(bytes));
@@ -318,9 +318,9 @@ where
             log_tile: plan.log_tile,
             levels: plan.levels(),
             below: lengths_of_blocks(position, len),
-            by_ticket: plan.by_ticket.into(),
+            by_ticket: plan.by_ticket().into(),
         };
-        let grid = Grid::new(plan.blocks(), 32 * policy.warps);
+        let grid = Grid::new(plan.blocks_of_fold(), 32 * policy.warps);
         // A second launch finds the workspace as the first one left it.
         for _ in 0..2 {
             script.launch("fold_piece", grid, &[Argument::of_struct(&given)]);

@@ -7,14 +7,13 @@ use crate::engine::{Layouts, RowPolicy};
 use {
     crate::engine::Engine,
     crate::engine::candidates::{Candidates, Cut, Does, Extent, Fits},
-    crate::engine::tuning::plans::PIECE_LANE_BYTES,
 };
 
 /// The logarithm of how many sums a warp reads at once: one a lane.
 const LOG_RADIX: u32 = 5;
 
-/// The scan or the fold of a piece of a stream: a single launch, of a block a tile. The last tile is the one
-/// that the piece ends in, or that starts where it ends.
+/// The scan or the fold of a piece of a stream: a single launch. The last tile is the one that the
+/// piece ends in, or that starts where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PiecePlan {
     /// The first tile, by its place in the stream.
@@ -25,9 +24,8 @@ pub struct PiecePlan {
     pub log_tile: u32,
     /// The number of warps of a block, a power of two.
     pub warps: u32,
-    /// Whether the GPU cannot hold all blocks at once. Then they take tiles in the order in which
-    /// they start.
-    pub by_ticket: bool,
+    /// How many blocks the GPU holds at once.
+    pub at_once: u64,
 }
 
 impl PiecePlan {
@@ -47,13 +45,24 @@ impl PiecePlan {
             last,
             log_tile,
             warps,
-            by_ticket: last - first >= u64::from(multiprocessors) * u64::from(policy.blocks),
+            at_once: u64::from(multiprocessors) * u64::from(policy.blocks),
         }
     }
 
-    /// The number of blocks.
-    pub fn blocks(&self) -> u64 {
+    /// The number of tiles: of a scan, that of blocks.
+    pub fn tiles(&self) -> u64 {
         self.last - self.first + 1
+    }
+
+    /// The blocks of a fold. Each folds one tile after the other.
+    pub fn blocks_of_fold(&self) -> u64 {
+        self.tiles().min(self.at_once)
+    }
+
+    /// Whether the GPU cannot hold all tiles at once. Then blocks take them in the order in which
+    /// they start.
+    pub fn by_ticket(&self) -> bool {
+        self.tiles() > self.at_once
     }
 
     /// The size of the workspace in bytes: `StreamSums` in `kernels/grid/stream_sums.cuh` has the
@@ -95,12 +104,7 @@ impl<K: Clone> PieceKernels<K> {
         cost: u32,
         multiprocessors: u32,
     ) -> PieceKernels<K> {
-        let mut rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
-        let shortest = rows[0].elements();
-        let is_short = |policy: &RowPolicy| {
-            u64::from(policy.rows * policy.run) * layouts.sum_bytes as u64 <= PIECE_LANE_BYTES
-        };
-        rows.retain(|policy| policy.elements() == shortest || is_short(policy));
+        let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
         let mut candidates = Candidates::new(layouts, Does::Each);
         let mut longest = None;
         for policy in rows {

@@ -24,17 +24,10 @@ pub(in crate::engine) mod groups {
     pub(in crate::engine) const SUMS_A_BATCH: u64 = 48;
 }
 
-/// The most bytes of sums that a lane has of a tile of a stream's piece. The first tile and the
-/// last take a step for each row: of `f32`, 2^24 from an odd position on took 69 µs with 256 bytes
-/// and 63 with 128, but from a multiple of the tiles on 46 and 52. Measured: an NVIDIA H200,
-/// 2026-11-29, the kernels alone, by hand.
-#[cfg(feature = "cuda")]
-pub(crate) const PIECE_LANE_BYTES: u64 = 128;
-
-/// A piece of a stream that holds so many whole waves leaves them to the wave engine. What comes
-/// before and after them are launches of their own: of `f32`, 2^24 from 2^33 on took 52 µs by rows
-/// alone and 42 so; from an odd position on 63 and 65. Measured: an NVIDIA H200, 2026-11-29,
-/// `cargo bench --all-features --bench gpu -- pieces`.
+/// Waves for each launch: a piece of a stream leaves its whole waves to the wave engine if there are
+/// as many. What comes before and after them are launches of their own. Of `f32`, 2^25 from 2^33 on
+/// took 88 µs by rows alone, and 74 by waves; from an odd position on 98 and 99, and 2^23 29 and 46.
+/// Measured: an NVIDIA H200, 2026-11-29, `cargo bench --all-features --bench gpu -- pieces`.
 #[cfg(feature = "cuda")]
 pub(crate) const PIECE_WAVES: u64 = 5;
 

@@ -11,7 +11,7 @@ use crate::cuda::checks::check_call;
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::lanes::{CHUNK_BYTES, Lanes, copy, fill_in_parts};
 use crate::cuda::launch::{Grid, blocks as blocks_of_grid, launch};
-use crate::cuda::{DeviceArray, Gpu, context_capability};
+use crate::cuda::{Gpu, context_capability};
 use crate::engine::{Layouts, PieceKernels, lengths_of_blocks};
 use crate::operator::cost;
 use crate::render::{Function, Named};
@@ -33,13 +33,7 @@ fn levels_of(position: u64, len: usize) -> Vec<u32> {
 type Bring<'a, E> = dyn Fn(&mut Lanes, usize, Range<usize>) -> std::result::Result<(), E> + 'a;
 
 /// Enqueues the fold of a part, given its number, its place, and where its sums go.
-type FoldPart<'a, T, E> = dyn FnMut(
-        usize,
-        Place,
-        &mut DeviceArray<<T as Element>::Accumulator>,
-        usize,
-    ) -> std::result::Result<(), E>
-    + 'a;
+type FoldPart<'a, E> = dyn FnMut(usize, Place, u64) -> std::result::Result<(), E> + 'a;
 
 /// The folds of pieces of a form with `Op`. The type tells them from others where they are kept.
 struct Folds<T, Op, F> {
@@ -105,49 +99,42 @@ impl Gpu {
         len: usize,
         counter: &mut Counter<T::Accumulator>,
     ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
         let folds = self.kernels(Folds::<T, Op, F>::load_lazily)?;
         let position = counter.end();
         let levels = levels_of(position, len);
-        let mut sums = self.allocate::<T::Accumulator>(levels.len())?;
         let place = Place { position, len };
-        // SAFETY: the caller's.
-        unsafe { self.fold::<T, F>(&folds.kernels, Op::identity, source, place, &mut sums, 0) }?;
-        append(
-            &levels,
-            &self.download(&sums, 0..levels.len())?,
-            counter,
-            Op::combine,
-        );
+        let sums = self.results_of::<T::Accumulator>(levels.len(), |left| {
+            // SAFETY: the caller's.
+            unsafe { self.fold::<T, F>(&folds.kernels, Op::identity, source, place, left) }
+        })?;
+        append(&levels, &sums, counter, Op::combine);
         Ok(())
     }
 
-    /// Enqueues the fold of a part. The sums of its blocks become elements of `sums`, from `first`
-    /// on.
+    /// Enqueues the fold of a part. The sums of its blocks go to the address `left`.
     ///
     /// # Safety
     ///
-    /// As for [`push`](Gpu::push). The kernels are those of `F`, and `sums` has room.
+    /// As for [`push`](Gpu::push). The kernels are those of `F`. There is room for the sums.
     unsafe fn fold<T: Element, F: Form<Item = T>>(
         &self,
         kernels: &PieceKernels<Lazy>,
         identity: fn() -> T,
         source: F::Arguments,
         Place { position, len }: Place,
-        sums: &mut DeviceArray<T::Accumulator>,
-        first: usize,
+        left: u64,
     ) -> Result<()> {
-        if len == 0 {
-            return Ok(());
-        }
         let (kernel, plan) = kernels.choose(position, len);
         let grid = Grid::new(
-            blocks_of_grid(plan.blocks(), len as u64)?,
+            blocks_of_grid(plan.blocks_of_fold(), len as u64)?,
             32 * plan.warps,
             0,
         );
         let bytes = plan.workspace_bytes(Layouts::of::<F>());
         let loaded = kernel.get(self.context())?;
-        let left = sums.address() + (first * size_of::<T::Accumulator>()) as u64;
         self.with_workspace(bytes, |stream, workspace| {
             let arguments = FoldArguments {
                 source,
@@ -161,7 +148,7 @@ impl Gpu {
                 log_tile: plan.log_tile,
                 levels: plan.levels(),
                 below: lengths_of_blocks(position, len),
-                by_ticket: plan.by_ticket.into(),
+                by_ticket: plan.by_ticket().into(),
             };
             let function = Function::<FoldArguments<F::Arguments, T::Accumulator>>::new(FOLD);
             // SAFETY: the caller's; the sums are this GPU's, and the workspace as large as the plan
@@ -216,14 +203,18 @@ impl<T: Element> Pieces<'_, T> {
         read: &Read<'_, T, E>,
         counter: &mut Counter<T::Accumulator>,
     ) -> std::result::Result<(), E> {
+        if len == 0 {
+            return Ok(());
+        }
         if chunks_of::<T>(counter.end(), len).len() < 2 {
             // To pin memory would take longer than to copy so little.
             let mut room = vec![T::zeroed(); len];
             fill_in_parts(&mut room, read)?;
             let piece = self.gpu.upload(&room)?;
-            return self.push_folded(vec![0..len], counter, &mut |_, place, sums, first| {
+            let whole = Vec::from([0..len]);
+            return self.push_folded(whole, counter, &mut |_, place, left| {
                 // SAFETY: the memory is this GPU's, and freed on its stream.
-                Ok(unsafe { self.fold(piece.address(), place, sums, first) }?)
+                Ok(unsafe { self.fold(piece.address(), place, left) }?)
             });
         }
         self.push_chunks::<E>(len, counter, &|lanes, number, chunk| {
@@ -242,17 +233,13 @@ impl<T: Element> Pieces<'_, T> {
     ) -> std::result::Result<(), E> {
         let chunks = chunks_of::<T>(counter.end(), len);
         let mut lanes = Lanes::new(self.gpu)?;
-        self.push_folded(
-            chunks.clone(),
-            counter,
-            &mut |number, place, sums, first| {
-                bring(&mut lanes, number, chunks[number].clone())?;
-                lanes.start(number)?;
-                // SAFETY: the lane's memory is this GPU's, and freed on its stream.
-                unsafe { self.fold(lanes.address(number), place, sums, first) }?;
-                Ok(lanes.finish(number)?)
-            },
-        )
+        self.push_folded(chunks.clone(), counter, &mut |number, place, left| {
+            bring(&mut lanes, number, chunks[number].clone())?;
+            lanes.start(number)?;
+            // SAFETY: the lane's memory is this GPU's, and freed on its stream.
+            unsafe { self.fold(lanes.address(number), place, left) }?;
+            Ok(lanes.finish(number)?)
+        })
     }
 
     /// Appends the sums of parts, which `fold` enqueues: given a part's number, its place, and where
@@ -261,7 +248,7 @@ impl<T: Element> Pieces<'_, T> {
         &self,
         parts: Vec<Range<usize>>,
         counter: &mut Counter<T::Accumulator>,
-        fold: &mut FoldPart<'_, T, E>,
+        fold: &mut FoldPart<'_, E>,
     ) -> std::result::Result<(), E> {
         let position = counter.end();
         let place = |part: &Range<usize>| Place {
@@ -274,11 +261,11 @@ impl<T: Element> Pieces<'_, T> {
             .map(|place| levels_of(place.position, place.len));
         let levels: Vec<Vec<u32>> = levels.collect();
         let count = levels.iter().map(Vec::len).sum();
-        let mut sums = self.gpu.allocate::<T::Accumulator>(count)?;
-        let mut known = 0;
+        let sums = self.gpu.allocate::<T::Accumulator>(count)?;
+        let mut left = sums.address();
         for (number, (&place, levels)) in places.iter().zip(&levels).enumerate() {
-            fold(number, place, &mut sums, known)?;
-            known += levels.len();
+            fold(number, place, left)?;
+            left += (levels.len() * size_of::<T::Accumulator>()) as u64;
         }
         let sums = self.gpu.download(&sums, 0..count)?;
         append(&levels.concat(), &sums, counter, self.combine);
@@ -290,17 +277,11 @@ impl<T: Element> Pieces<'_, T> {
     /// # Safety
     ///
     /// As for [`Gpu::push`].
-    unsafe fn fold(
-        &self,
-        address: u64,
-        place: Place,
-        sums: &mut DeviceArray<T::Accumulator>,
-        first: usize,
-    ) -> Result<()> {
+    unsafe fn fold(&self, address: u64, place: Place, left: u64) -> Result<()> {
         let source = Slice::<T>::of_address(address).expect("it is a slice");
         let (kernels, identity) = (self.kernels, self.identity);
         // SAFETY: the caller's.
-        unsafe { (self.gpu).fold::<T, Slice<T>>(kernels, identity, source, place, sums, first) }
+        unsafe { (self.gpu).fold::<T, Slice<T>>(kernels, identity, source, place, left) }
     }
 }
 

@@ -125,9 +125,11 @@ impl Gpu {
                 start.next_multiple_of(wave),
                 (start + piece.len as u64) / wave,
             );
+            let end = start + piece.len as u64;
+            let launches = 1 + u64::from(start < from) + u64::from(to * wave < end);
             let count = to
                 .checked_sub(from / wave)
-                .filter(|&count| count >= PIECE_WAVES)?;
+                .filter(|&count| count >= PIECE_WAVES * launches)?;
             // Kernels count waves in 32 bits.
             let fits = from / wave % (1 << 32) + count < 1 << 32;
             fits.then_some((address, (from - start) as usize, (count * wave) as usize))
@@ -188,7 +190,7 @@ impl Gpu {
             }
             None => {
                 let (kernel, plan) = kernels.rows.choose(carry.position(), len);
-                let grid = Grid::new(blocks(plan.blocks(), len as u64)?, 32 * plan.warps, 0);
+                let grid = Grid::new(blocks(plan.tiles(), len as u64)?, 32 * plan.warps, 0);
                 (kernel, grid, plan.workspace_bytes(layouts), Some(plan))
             }
         };
@@ -210,7 +212,7 @@ impl Gpu {
                 levels: rows.map_or(0, |plan| plan.levels()),
                 seeded: u32::from(prefixes.init.is_some()),
                 inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
-                by_ticket: u32::from(rows.is_some_and(|plan| plan.by_ticket)),
+                by_ticket: u32::from(rows.is_some_and(|plan| plan.by_ticket())),
             };
             let function = Function::<PieceArguments<F::Arguments, T::Accumulator>>::new(PIECE);
             // SAFETY: the caller's; the carry is this GPU's, and the workspace as large as the plan
