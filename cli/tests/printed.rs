@@ -226,3 +226,102 @@ fn zeros_behind_a_space_are_those_of_thousands() {
     pass("reduce --delimiter space", "1 000\n2 500\n");
     pass("reduce", "1 100\n2 500\n");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_unit_behind_any_space_is_taken_out() {
+    for space in ["\u{a0}", "\u{202f}", " "] {
+        let text = format!("k;v\na;1{space}234,50{space}€\nb;2,00{space}€\n");
+        let line = "reduce --delimiter ; --column v";
+        let error = fail(line, &text);
+        let (first, _) = error.split_once("; or choose").expect(&error);
+        let mended = mended(first, &text);
+        let line = format!("{line} --decimal , --thousands space");
+        assert_eq!(pass(&line, &mended), "1236.5", "{mended}");
+    }
+    let error = fail("reduce --delimiter ;", "v\n5\u{a0}M\n");
+    assert!(error.contains("write the number out"), "{error}");
+    let error = fail("reduce --delimiter ;", "v\n7.0 e\n");
+    assert!(error.contains("`e` follows a number"), "{error}");
+}
+
+#[test]
+fn a_header_below_other_lines_is_found() {
+    let text = "Model,TDS\nSample Interval,1e-6\n\nTIME,CH1\n0,1.5\n1,2.5\n";
+    let error = fail("reduce --delimiter , --column CH1", text);
+    assert!(
+        error.contains("give --skip 3 if line 4 is the header"),
+        "{error}"
+    );
+    assert_eq!(
+        pass("reduce --delimiter , --column CH1 --skip 3", text),
+        "4.0"
+    );
+    let text = "a;report\na;b\nv;w\n";
+    let error = fail("reduce --delimiter ; --column c", text);
+    assert!(!error.contains("--skip"), "{error}");
+}
+
+#[test]
+fn what_programs_write_around_numbers_is_told() {
+    for (line, text, what) in [
+        (
+            "reduce",
+            "[np.float64(1.5), np.float64(2.5)]\n",
+            "a program shows",
+        ),
+        ("reduce --delimiter ;", "v\n'5\n'6\n", "its quotes are none"),
+    ] {
+        let error = fail(line, text);
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn a_total_below_a_column_is_told() {
+    for (line, text) in [
+        (
+            "reduce --delimiter , --column v",
+            "a,v\nx,5\ny,6\nTotal,11\n",
+        ),
+        (
+            "stats --delimiter , --column v",
+            "a,v\r\nx,5\r\ny,6\r\n\"Grand total:\",11\r\n\r\n",
+        ),
+        ("reduce --column 1", "10 a.txt\n20 b.txt\n30 total\n"),
+    ] {
+        let told = noted(line, text).1;
+        assert!(told.contains(", the last one, has a total"), "{text}");
+        #[cfg(unix)]
+        assert_eq!(noted(line, &mended(told.trim_end(), text)).1, "", "{text}");
+    }
+    for text in [
+        "a,total\nx,5\ny,6\n",
+        "a,total\n",
+        "a,v\ny,2\ntotally,5\n",
+        "a,v\ny,2\ntotal,5\nz,4\n",
+        "a,v\nx total,2\ny total,5\n",
+    ] {
+        pass("reduce --delimiter , --column 2", text);
+    }
+}
+
+#[test]
+fn quotes_that_say_ditto_are_told() {
+    for (line, text) in [
+        ("--delimiter tab", "item\tqty\nfoo\t5\n\"\t6\n\"\t7\n"),
+        ("", "item qty\nfoo 5\n\" 6\n\" 7\n"),
+        ("--delimiter tab", "qty\titem\n5\tfoo\n6\t\"\n7\t\"\n"),
+        ("", "qty item\n5 foo\n6 \"\n7 \"\n"),
+        ("--delimiter ,", "a,b,qty\nx,y,5\nx,\",6\nx,\",7\n"),
+    ] {
+        let told = noted(&format!("reduce --column qty {line}"), text).1;
+        assert!(told.contains("look like rows"), "{text}");
+    }
+    for text in [
+        "qty,a\n6,\"5\n6\"\n7,\"\n5\n\"\n",
+        "a,b,qty\nx,\"l1\n5\",6\nx,\"5\n6\n\",7\n",
+    ] {
+        assert_eq!(pass("reduce --delimiter , --column qty", text), "13");
+    }
+}

@@ -213,10 +213,15 @@ impl Lexer {
 
     /// The line that ended last, as far as the buffer holds it.
     pub(super) fn line_before(&self) -> &[u8] {
-        let read = &self.buffer[..self.cursor.at];
-        let text = read.trim_ascii_end();
-        let start = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
-        &text[start.map_or(0, |at| at + 1)..]
+        self.lines_before().next().unwrap_or_default()
+    }
+
+    /// The lines that ended last, the last one first, but for empty ones.
+    pub(super) fn lines_before(&self) -> impl Iterator<Item = &[u8]> {
+        let lines = self.buffer[..self.cursor.at].rsplit(|byte| matches!(byte, b'\n' | b'\r'));
+        lines
+            .map(<[u8]>::trim_ascii_end)
+            .filter(|line| !line.is_empty())
     }
 
     /// The line of a field, as far as the buffer holds it.

@@ -134,6 +134,10 @@ impl Oddity {
         signs::in_line(word, line, is_number)
             .or_else(|| printed::in_line(word, line, is_number))
             .or_else(of_line)
+            .or_else(|| {
+                let text = str::from_utf8(word).ok()?;
+                signs::is_tuple(text, is_number).then_some(Oddity::Tuple)
+            })
             .unwrap_or_else(|| Oddity::of(word, spelling))
     }
 
@@ -167,9 +171,6 @@ impl Oddity {
         }
         if text.contains(is_frame) {
             return Oddity::Frame;
-        }
-        if signs::is_tuple(text, is_number) {
-            return Oddity::Tuple;
         }
         if let Some(brackets) = brackets_of_list(text, is_number) {
             return Oddity::Listed(brackets);
@@ -213,10 +214,8 @@ impl Oddity {
         }
         let is_quote =
             |c: char| "'`´«»‹›\u{2018}\u{2019}\u{201a}\u{201c}\u{201d}\u{201e}".contains(c);
-        if text.starts_with(is_quote)
-            && text.ends_with(is_quote)
-            && is_number(text.trim_matches(is_quote))
-        {
+        // Spreadsheets have one in front of what is a text.
+        if text.starts_with(is_quote) && is_number(text.trim_matches(is_quote)) {
             return Oddity::Quoted;
         }
         if text
@@ -468,7 +467,8 @@ fn plain_oddity(
         return Some(Oddity::Power);
     }
     let cut = text.strip_suffix(['+', '-']).unwrap_or(text);
-    if cut.strip_suffix(['e', 'E']).is_some_and(is_number) {
+    let cut = cut.strip_suffix(['e', 'E']);
+    if cut.is_some_and(|cut| !cut.ends_with(char::is_whitespace) && is_number(cut)) {
         return Some(Oddity::Cut);
     }
     let spreads = signs::SPREADS
@@ -544,21 +544,32 @@ fn is_multiple(unit: &str) -> bool {
     const MULTIPLES: [&str; 15] = [
         "k", "m", "b", "g", "t", "bn", "mn", "tn", "mio", "mrd", "mld", "mln", "bln", "cr", "lakh",
     ];
-    MULTIPLES.contains(&unit.trim_end_matches('.').to_lowercase().as_str())
+    MULTIPLES.contains(
+        &trim_text(unit)
+            .trim_end_matches('.')
+            .to_lowercase()
+            .as_str(),
+    )
 }
 
 /// The word behind a number: a unit.
 fn unit_behind(text: &str) -> Option<&str> {
     const LONGEST: usize = 12;
-    let of_number = |c: char| c.is_ascii_digit() || ".,'\u{2019}_".contains(c);
-    let end = text.find(|c| !of_number(c))?;
-    let (number, unit) = (&text[..end], trim_text(&text[end..]));
+    let starts = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let of_number = |(at, c): (usize, char)| {
+        // A space stands between thousands.
+        let is_within = c.is_whitespace() && starts(&text[at + c.len_utf8()..]);
+        is_within || c.is_ascii_digit() || ".,'\u{2019}_".contains(c)
+    };
+    let (end, _) = text.char_indices().find(|&c| !of_number(c))?;
+    // Spaces of other kinds are taken out with it.
+    let (number, unit) = (&text[..end], text[end..].trim_matches(' '));
     let is_number = number.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && number.ends_with(|c: char| c.is_ascii_digit());
     let is_unit = !unit.is_empty()
         && unit.chars().count() <= LONGEST
         && !unit.starts_with(['-', '/', ':', '+', '#'])
-        && !unit.contains(|c: char| c.is_ascii_digit() || c.is_whitespace());
+        && !trim_text(unit).contains(|c: char| c.is_ascii_digit() || c.is_whitespace());
     (is_number && is_unit).then_some(unit)
 }
 
@@ -615,5 +626,5 @@ fn is_time(text: &str) -> bool {
 /// Whether a word means itself to `sed` and to a shell.
 fn is_plain(word: &str) -> bool {
     word.chars()
-        .all(|c| c.is_alphabetic() || "%°€£¥₹₽₩₺".contains(c))
+        .all(|c| c.is_alphabetic() || "%°€£¥₹₽₩₺\u{a0}\u{202f}\u{2009}".contains(c))
 }

@@ -64,6 +64,8 @@ pub(super) struct Survey {
     pub(super) comments: Vec<Vec<u8>>,
     /// The line of the first row below that begins with a number, and the words before it.
     first_number: Option<(u64, usize)>,
+    /// The line of the first row below that holds the name of a column that is wanted.
+    pub(super) named: Option<u64>,
     /// The rows after the first one.
     pub(super) rows: usize,
     /// Their fewest fields and their most.
@@ -165,6 +167,11 @@ impl Survey {
                         if index == 0 && is_number && survey.first_number.is_none() {
                             let words = survey.columns[0].words;
                             survey.first_number = Some((sample.row_line(), words));
+                        }
+                        let is_wanted = |column: &Column| column.0.as_bytes() == &*bytes;
+                        if row < TELLING_ROWS && survey.named.is_none() && !is_number {
+                            let is_named = wanted.iter().any(is_wanted);
+                            survey.named = is_named.then(|| sample.row_line());
                         }
                         if row < TELLING_ROWS && survey.below.is_compared() {
                             let value = spelling.value(&bytes).filter(|_| is_number);

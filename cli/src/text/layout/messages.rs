@@ -390,11 +390,13 @@ impl Planner<'_> {
                 _ => match self.other_delimiter() {
                     Some(delimiter) => delimiter,
                     None if names == first => {
-                        let skip = match self.survey.lines_above() {
-                            Some(lines) => {
-                                format!("; or give {}", skipping(lines))
-                            }
-                            None => String::new(),
+                        let skip = match (self.survey.named, self.survey.lines_above()) {
+                            (Some(line), _) => format!(
+                                "; give --skip {} if line {line} is the header: it holds this name",
+                                line - 1
+                            ),
+                            (_, Some(lines)) => format!("; or give {}", skipping(lines)),
+                            _ => String::new(),
                         };
                         format!(
                             "the first line that is read names {}{skip}",

@@ -57,7 +57,7 @@ pub(super) fn of(text: &str, is_number: impl Fn(&str) -> bool + Copy) -> Option<
                 .all(|c| c.is_alphanumeric() || "_.".contains(c))
     };
     if let Some((name, value)) = text.split_once('(')
-        && is_name(name)
+        && is_name(name.trim_start_matches(['[', '(', '{']))
     {
         let value = value.trim_end_matches([')', ']', ',']);
         let value = value.trim_start_matches(['(', '[', '\'', '"']);

@@ -39,7 +39,8 @@ impl Rows {
             return;
         };
         let delimiter = self.delimiter();
-        let bytes = self.lexer.bytes(field);
+        // A quote can be a word by itself, which says `ditto`.
+        let bytes = [b"\"", &*self.lexer.bytes(field), b"\""].concat();
         let mut lacking = width.fields - self.lexer.fields().min(width.fields);
         let mut lines: Vec<&[u8]> = bytes
             .split(|&byte| byte == b'\n' || byte == b'\r')
@@ -68,7 +69,9 @@ impl Rows {
                 lacking = width.fields - 1;
                 // In a sentence a space follows a comma.
                 let is_number = |field: &[u8]| {
-                    !field.starts_with(b" ") && self.spelling.kind(field).is_number()
+                    let text = field.strip_prefix(b"\"").unwrap_or(field);
+                    let text = text.strip_suffix(b"\"").unwrap_or(text);
+                    !text.starts_with(b" ") && self.spelling.kind(text).is_number()
                 };
                 let is_sentence = is_last_field && fields.clone().any(|f| f.starts_with(b" "));
                 is_row && !is_sentence && fields.any(is_number)
@@ -127,6 +130,13 @@ impl Rows {
                 ),
             );
         }
+        if !self.is_flat() && self.ends_with_total() {
+            let line = self.lexer.row_line();
+            logger::insist(format!(
+                "{name}: line {line}, the last one, has a total, and is read as data: take it out, \
+                 as sed {line}d FILE | warpfold ..., if it is one"
+            ));
+        }
         if self.lexer.has_nul {
             logger::insist(format!(
                 "{name}: it holds NUL: if records end in it, as those of find -print0, they were \
@@ -157,6 +167,27 @@ impl Rows {
             };
             logger::remark("note", format!("{name}: {values} skipped{rows}"));
         }
+    }
+
+    /// Whether a field of the last line says that the others are totals, and none of the line before
+    /// does.
+    fn ends_with_total(&self) -> bool {
+        let has_total = |line: &[u8]| {
+            let mut fields = line.split(|byte| match self.delimiter() {
+                Some(delimiter) => *byte == delimiter,
+                None => byte.is_ascii_whitespace(),
+            });
+            fields.any(|field| {
+                let mut words = field.split(|byte| !byte.is_ascii_alphabetic());
+                let last = words.rfind(|word| !word.is_empty()).unwrap_or(b"");
+                last.eq_ignore_ascii_case(b"total") || last.eq_ignore_ascii_case(b"totals")
+            })
+        };
+        let is_first = self
+            .first_line
+            .is_none_or(|line| line == self.lexer.row_line());
+        let mut lines = self.lexer.lines_before();
+        !is_first && lines.next().is_some_and(has_total) && !lines.next().is_some_and(has_total)
     }
 
     /// What is said of an integer that is rounded.
