@@ -325,3 +325,36 @@ fn quotes_that_say_ditto_are_told() {
         assert_eq!(pass("reduce --delimiter , --column qty", text), "13");
     }
 }
+
+#[test]
+fn letters_that_multiply_may_be_units() {
+    for text in ["T\n300 K\n310 K\n", "T\n\"300 K\"\n\"310 K\"\n"] {
+        let error = fail("reduce --delimiter ,", text);
+        assert!(error.contains("as K of kelvin"), "{error}");
+    }
+    let error = fail("reduce", "5m\n6m\n");
+    assert!(error.contains("as m of metre"), "{error}");
+    let error = fail("reduce", "0m5.123s\n");
+    assert!(error.contains("a number of two units"), "{error}");
+}
+
+#[test]
+fn rows_around_printed_tables_are_taken_out() {
+    let text = "  a  |  b\n 1   | 2.5\n 2   | 3.5\n(2 rows)\n";
+    for line in ["reduce --column b", "reduce --column b --delimiter |"] {
+        let error = fail(line, text);
+        assert!(error.contains("grep -vE '^\\([0-9]+ rows?"), "{error}");
+    }
+    let text = "┏━━━┳━━━┓\n┃ a ┃ b ┃\n┡━━━╇━━━┩\n│ 1 │ 2 │\n└───┴───┘\n";
+    let error = fail("reduce --skip 1 --column a", text);
+    assert!(error.contains("let the program write CSV"), "{error}");
+    let text = "****** 1. row ******\nid: 1\n v: 2.5\n****** 2. row ******\nid: 2\n v: 3.5\n";
+    assert!(fail("reduce", text).contains("give --comment '*'"));
+    #[cfg(unix)]
+    {
+        let line = "reduce --comment *";
+        let error = fail(line, text);
+        let (first, _) = error.split_once("; or choose").expect(&error);
+        assert_eq!(pass(line, &mended(first, text)), "9.0");
+    }
+}

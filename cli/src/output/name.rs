@@ -83,6 +83,7 @@ const FOREIGN: [(&[&str], &str); 6] = [
             "pdf",
             "jsonl",
             "ndjson",
+            "jsonlines",
             "tif",
             "tiff",
             "jpg",

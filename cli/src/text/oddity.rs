@@ -4,7 +4,8 @@ mod printed;
 mod signs;
 mod told;
 
-pub(super) use told::{Feed, WITHOUT_DASHES, WITHOUT_RULES};
+pub(super) use printed::is_footer;
+pub(super) use told::{Feed, WITHOUT_DASHES, WITHOUT_FOOTER, WITHOUT_FRAME, WITHOUT_RULES};
 
 use super::spelling::{Spelling, trim_text};
 
@@ -124,6 +125,8 @@ impl Oddity {
                 signs::in_parentheses(&String::from_utf8_lossy(word), is_number)
                     .map(Oddity::Numbered)
             }
+            // MySQL draws lines of stars around the number of a row.
+            true if is_heading(word, line) => Some(Oddity::Comment('*')),
             true if is_index(word, line) => Some(Oddity::Index),
             true if is_dashes(&String::from_utf8_lossy(line), is_number) => Some(Oddity::Dashes),
             true => comment_mark(word, is_number)
@@ -262,7 +265,6 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         Oddity::Percent
         | Oddity::Negative(_)
         | Oddity::Apart(_)
-        | Oddity::Quoted
         | Oddity::Before(_)
         | Oddity::Dash
         | Oddity::Rounded
@@ -283,6 +285,8 @@ pub(super) fn is_quantity(word: &[u8], spelling: &Spelling) -> bool {
         | Oddity::Stars
         | Oddity::Cut => true,
         Oddity::Labelled(_) => word.contains(&b'='),
+        // `'98` may be a year.
+        Oddity::Quoted => !word.last().is_some_and(u8::is_ascii_digit),
         // With a letter it may be a label.
         Oddity::Zoned => word.ends_with(b"{") || word.ends_with(b"}"),
         // `O2` and `l1` are names as well.
@@ -325,6 +329,13 @@ fn is_index(word: &[u8], line: &[u8]) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
         && !rest.is_empty()
         && !rest.starts_with(b"[")
+}
+
+/// Whether a line begins with stars, and words follow them.
+fn is_heading(word: &[u8], line: &[u8]) -> bool {
+    word.len() > 2
+        && word.iter().all(|&byte| byte == b'*')
+        && line.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Whether a text is a zoned decimal: digits with zeros in front, and one that holds the sign. An
@@ -555,7 +566,10 @@ fn is_multiple(unit: &str) -> bool {
 /// The word behind a number: a unit.
 fn unit_behind(text: &str) -> Option<&str> {
     const LONGEST: usize = 12;
-    let starts = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let starts = |text: &str| {
+        let digits = text.bytes().take(3).filter(u8::is_ascii_digit);
+        digits.count() == 3
+    };
     let of_number = |(at, c): (usize, char)| {
         // A space stands between thousands.
         let is_within = c.is_whitespace() && starts(&text[at + c.len_utf8()..]);
@@ -582,7 +596,7 @@ fn first_of_units(text: &str) -> Option<&str> {
     let is_digit = |c: char| c.is_ascii_digit();
     let rest = text.trim_start_matches(|c: char| is_digit(c) || ".,".contains(c));
     let unit = &rest[..rest.find(is_digit)?];
-    let behind = rest[unit.len()..].trim_start_matches(is_digit);
+    let behind = rest[unit.len()..].trim_start_matches(|c: char| is_digit(c) || c == '.');
     let is_unit = UNITS.contains(&unit.trim()) && text.starts_with(is_digit);
     (is_unit && behind.chars().all(|c| c.is_alphabetic() || c == ' ')).then_some(unit.trim())
 }

@@ -76,7 +76,7 @@ pub(super) fn of(text: &str, is_number: impl Fn(&str) -> bool + Copy) -> Option<
 }
 
 /// Whether a text counts the rows above it, as psql does.
-pub(super) fn is_footer(text: &str) -> bool {
+pub(in crate::text) fn is_footer(text: &str) -> bool {
     let inner = text
         .strip_prefix('(')
         .and_then(|text| text.strip_suffix(')'));

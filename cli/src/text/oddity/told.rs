@@ -9,6 +9,13 @@ pub(in crate::text) const WITHOUT_RULES: &str = "grep -vE '^[-=_+|:,;[:space:]]*
 /// What takes comments of SQL out.
 pub(in crate::text) const WITHOUT_DASHES: &str = "grep -vE '^ *--' FILE | warpfold ...";
 
+/// What writes a table that was printed with lines around its cells.
+pub(in crate::text) const WITHOUT_FRAME: &str = "let the program write CSV, as write_csv of Polars, \
+     and .mode csv of SQLite and DuckDB do";
+
+/// What takes the count of rows out that psql prints below a table.
+pub(in crate::text) const WITHOUT_FOOTER: &str = r"take the line out, as grep -vE '^\([0-9]+ rows?\)[[:space:]]*$' FILE | warpfold ..., or write the table with psql --csv";
+
 /// What makes rows of CSV of those of SQL and Python, also where several stand in a line.
 const WITHOUT_BRACKETS: &str =
     r#"sed -E 's/\), *\(/\n/g; s/^[^(]*\(//; s/\)[],;[:space:]]*$//' < FILE | tr "'" '"'"#;
@@ -101,9 +108,7 @@ impl Oddity {
                 "lines are drawn around the cells of a printed table, which may lack rows and \
                  digits"
                     .into(),
-                "let the program write CSV, as write_csv of Polars, and .mode csv of SQLite and \
-                 DuckDB do"
-                    .into(),
+                WITHOUT_FRAME.into(),
             ),
             Oddity::Apart(sign) => {
                 let written = if *sign == '+' { '+' } else { '-' };
@@ -143,10 +148,13 @@ impl Oddity {
                     "K" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi"
                         if feed.has_quotes || feed.has_comma =>
                     {
-                        "write it out: 1.5K is 1500, or 1536 where K is 1024".into()
+                        "write it out: 1.5K is 1500, or 1536 where K is 1024; or take it out if it is \
+                         a unit, as K of kelvin"
+                            .into()
                     }
                     "K" | "M" | "G" | "T" | "P" => format!(
-                        "write it out, as {}; or with --from=iec where K is 1024, as du -h has it",
+                        "if it is a unit, as K of kelvin, take it out; else write it out, as {}; or \
+                         with --from=iec where K is 1024, as du -h has it",
                         feed.scaled("si")
                     ),
                     "Ki" | "Mi" | "Gi" | "Ti" | "Pi" => {
@@ -161,7 +169,10 @@ impl Oddity {
                         );
                         format!("if it is a direction, S and W are a minus, as {line}; if it is the unit of all numbers, take it out")
                     }
-                    unit if is_multiple(unit) => "write the number out".into(),
+                    unit if is_multiple(unit) => format!(
+                        "write the number out if `{unit}` multiplies it; take it out if it is the \
+                         unit of all, as m of metre"
+                    ),
                     unit if is_plain(unit) => {
                         // Digits behind it are those of another unit.
                         let end = match feed.delimiter {
@@ -238,8 +249,7 @@ impl Oddity {
             ),
             Oddity::Footer => (
                 "psql counts the rows like this".into(),
-                r"take the line out, as grep -vE '^\([0-9]+ rows?\)[[:space:]]*$' FILE | warpfold ..., or write the table with psql --csv"
-                    .into(),
+                WITHOUT_FOOTER.into(),
             ),
             Oddity::Sign => (
                 "it is a sign by itself".into(),

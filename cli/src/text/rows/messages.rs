@@ -61,7 +61,11 @@ impl Rows {
     fn remedy_of_width(&self, width: &Width, fields: usize) -> String {
         let line = self.lexer.line_before();
         let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+|: ".contains(byte));
+        let text = str::from_utf8(line).unwrap_or_default().trim();
         let remedy = match width.row_names {
+            _ if text.contains(is_frame) => oddity::WITHOUT_FRAME,
+            _ if oddity::is_footer(text) && self.lexer.row_had_cr_alone() => return WITH_LF.into(),
+            _ if oddity::is_footer(text) => oddity::WITHOUT_FOOTER,
             _ if is_drawn && self.lexer.row_had_cr_alone() => return WITH_LF.into(),
             _ if is_drawn => {
                 return format!(
