@@ -358,3 +358,34 @@ fn rows_around_printed_tables_are_taken_out() {
         assert_eq!(pass(line, &mended(first, text)), "9.0");
     }
 }
+
+#[test]
+fn a_header_below_sizes_is_passed_to() {
+    for (line, text) in [
+        (
+            "reduce --delimiter , --column 2",
+            "10,2\n\"id\",\"z\"\n1,2.5\n2,3.5\n",
+        ),
+        ("reduce --column 2", "10 2\nid z\n1 2.5\n2 3.5\n"),
+    ] {
+        let error = fail(line, text);
+        assert!(
+            error.contains("give --skip 1 if this line is the header"),
+            "{error}"
+        );
+        assert_eq!(pass(&format!("{line} --skip 1"), text), "6.0");
+    }
+    for text in ["a,b\n1,2\nc,d\n3,4\n", "1,2\nc,5\n3,4\n", "1,2\nc,d\n"] {
+        let error = fail("reduce --delimiter , --column 1", text);
+        assert!(!error.contains("is the header"), "{error}");
+    }
+}
+
+#[test]
+fn backspaces_of_binary_data_are_not_struck_over() {
+    for text in ["\u{8}\u{1}\u{1}\u{1}", "5\u{8}\u{1}"] {
+        let error = fail("reduce", text);
+        assert!(error.contains("--format raw"), "{error}");
+    }
+    assert!(fail("reduce", "1\u{8}1\n").contains("col -b"));
+}

@@ -275,7 +275,7 @@ impl Rows {
                 return (String::new(), format!("mend it{others}{skip}"));
             }
             let word = in_shell(shown);
-            let lines = match self.is_flat() && !self.has_delimiter() && self.lexer.fields() == 1 {
+            let lines = match self.is_flat() && !self.has_delimiter() {
                 true => format!(
                     "if lines with this word are no data, take them out, as grep -vwFe \
                      {word} FILE | warpfold ...; else "
@@ -284,12 +284,32 @@ impl Rows {
             };
             let remedy = format!(
                 "{lines}mend it; or give --missing skip --missing-word {word}, if it stands for a missing \
-                 value{others}{skip}"
+                 value{others}{skip}{}",
+                self.header_here(field)
             );
             return (String::new(), remedy);
         }
         let (what, remedy) = oddity.told(&self.feed(field));
         (what, format!("{remedy}{others}{skip}"))
+    }
+
+    /// What to do if the row of a word is the header, since it holds names alone: below the sizes
+    /// of a table, for example.
+    fn header_here(&self, field: &Field) -> String {
+        let line = String::from_utf8_lossy(self.lexer.line_of(field));
+        let mut names = line.split(|c: char| match self.delimiter() {
+            Some(delimiter) => c == char::from(delimiter),
+            None => c.is_ascii_whitespace(),
+        });
+        let is_first = self.first_line.is_none() || self.has_header || self.is_flat();
+        let are_names = names.all(|name| is_name(name.trim().trim_matches('"')));
+        match are_names && !is_first && !self.lexer.line_behind(field).is_empty() {
+            true => format!(
+                "; or give --skip {} if this line is the header",
+                self.lexer.line_number(field) - 1
+            ),
+            false => String::new(),
+        }
     }
 
     /// Whether a field without quotes is several numbers, in a table with another delimiter.
@@ -549,7 +569,7 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
                 "it holds NUL, which ends records of find -print0 and others, or is in binary data",
                 "tr '\\0' '\\n' < FILE | warpfold ..., or --format raw and --dtype for binary data",
             )),
-            Some(0x08) => Some((
+            Some(0x08) if is_struck_over(token) => Some((
                 "it holds backspaces, as bold letters of nroff",
                 "col -b < FILE | warpfold ...",
             )),
@@ -564,6 +584,15 @@ fn other_data(token: &[u8]) -> Option<(&'static str, &'static str)> {
             )),
         },
     }
+}
+
+/// Whether a character stands before each backspace, and one behind it.
+fn is_struck_over(token: &[u8]) -> bool {
+    let mut bytes = token.iter().enumerate();
+    bytes.all(|(at, &byte)| {
+        let is_shown = |at: usize| token.get(at).is_some_and(u8::is_ascii_graphic);
+        byte != 0x08 || at > 0 && is_shown(at - 1) && is_shown(at + 1)
+    })
 }
 
 /// Whether a comma stands between digits.
