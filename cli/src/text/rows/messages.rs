@@ -305,7 +305,7 @@ impl Rows {
         let are_names = names.all(|name| is_name(name.trim().trim_matches('"')));
         match are_names && !is_first && !self.lexer.line_behind(field).is_empty() {
             true => format!(
-                "; or give --skip {} if this line is the header",
+                "; or give --skip {} if this line is the header, and none above holds data",
                 self.lexer.line_number(field) - 1
             ),
             false => String::new(),
