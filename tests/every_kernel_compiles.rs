@@ -414,7 +414,7 @@ fn pieces_of_every_kind() {
         for &policy in policies.first().into_iter().chain(policies.last()) {
             for (what, kernel) in [
                 ("scan", Piece::<T, Op>::kernel(policy)),
-                ("fold", PieceFold::<T, Op>::kernel(policy)),
+                ("fold", PieceFold::<T, Op>::kernel(policy, 8)),
             ] {
                 let name = format!("{what} {types} {policy:?}");
                 push(sources, &name, Engine::Levels, &kernel);

@@ -76,11 +76,11 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
         EdgeRow begun;
         A of_row = sink.init;  // of row l % ROWS in lane l
         if (end > 0) {
-            this->load_edge(items, edge);
+            this->load_edge(items, edge, warp);
             of_row = this->put_right(this->fold_rows(items), begun, edge);
             if (leaves && end % ROW != 0) {
                 EdgeRow ended;
-                this->fold_row(ended, edge, end / ROW % ROWS);
+                this->fold_row(ended, edge, end / ROW);
                 this->leave_row(ended, end);
             }
         }
@@ -184,7 +184,7 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
         A after = choose(lane == WARP - 1, of_next, shuffle(prefix.value, (lane + 1) % WARP));
 #pragma unroll
         for (int i = 0; i < RUN; i++) {
-            int place = this->run_at(row) + i;
+            int place = this->run_at(warp_index(), row) + i;
             if (place < edge.from || place >= results) continue;
             A following = i + 1 < RUN ? nodes[(i + 1) % RUN] : after;
             sink.store(edge.tile.start + place, choose(sink.inclusive, following, nodes[i]));

@@ -19,7 +19,8 @@
 
 namespace warpfold {
 
-template <PrefixSink Sink, class Source, class Policy>
+/// A warp folds PER_WARP chunks of a tile, one after the other: it waits for the others only then.
+template <PrefixSink Sink, class Source, class Policy, int PER_WARP>
 struct PieceFold : PieceTiles<Sink, Source, Policy,
                               NoCarry<typename Sink::Operator, typename Sink::A>> {
     using Tiles =
@@ -30,6 +31,9 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::Tile, typename Tiles::Rows,
         typename Tiles::Chunk, typename Tiles::Sums, typename Tiles::Edge,
         typename Tiles::EdgeItems, typename Tiles::EdgeRow;
+
+    /// The items of a warp.
+    static constexpr int OF_WARP = PER_WARP * CHUNK;
 
     /// Bits below the level at which the two ways meet: all blocks are shorter.
     u64 below;
@@ -72,12 +76,19 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
 
     __device__ __forceinline__ void fold_whole(const Tile& tile,
                                                WorkspaceHeader::State state) const {
-        Rows rows;
-        this->load(rows, tile, warp_index() * CHUNK);
-        Chunk chunk;
-        chunk.fold(sink, rows);
+        int lane = threadIdx.x % WARP;
+        A of_chunk = sink.init;  // of chunk l in lane l
+#pragma unroll 1
+        for (int i = 0; i < PER_WARP; i++) {
+            Rows rows;
+            this->load(rows, tile, (warp_index() * PER_WARP + i) * CHUNK);
+            Chunk chunk;
+            chunk.fold(sink, rows);
+            of_chunk = choose(lane == i, chunk.sum, of_chunk);
+        }
+        LaneTree<Operator, A, PER_WARP> chunks;
         LaneTree<Operator, A, WARPS> warps;
-        A sum = Tiles::fold_warps(warps, chunk.sum);
+        A sum = Tiles::fold_warps(warps, chunks.up_sweep(of_chunk));
         if (warp_index() == 0) this->sums(state).publish(first + tile.number, sum);
     }
 
@@ -89,38 +100,53 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
 
     __device__ __forceinline__ void fold_edge(const Edge& edge,
                                               WorkspaceHeader::State state) const {
-        int lane = threadIdx.x % WARP, warp = warp_index(), most = this->tile_items();
+        int lane = threadIdx.x % WARP, warp = warp_index();
         int end = edge.to, before = edge.from - 1;
-        bool begins = before >= 0, has_begin = begins && warp == before / CHUNK;
-        bool has_end = edge.is_last && warp == end / CHUNK;
-        A of_row = sink.init;  // of row l % ROWS in lane l
-        if (end > 0) {
-            EdgeItems items;
-            this->load_edge(items, edge);
-            of_row = this->fold_rows(items);
-            if (has_begin && edge.from % ROW != 0) leave_row<true>(edge, before);
-            if (has_end && end % ROW != 0) leave_row<false>(edge, end);
+        bool begins = before >= 0;
+        A of_chunk = sink.init;  // of chunk l in lane l
+        for (int i = 0; i < PER_WARP; i++) {
+            A sum = fold_chunk(edge, warp * PER_WARP + i);
+            of_chunk = choose(lane == i, sum, of_chunk);
         }
-        LaneTree<Operator, A, ROWS> rows;
-        A of_chunk = rows.up_sweep(of_row);
-        if (has_begin) leave_way<true>(rows, LOG2<ROW>, before / ROW % ROWS, log_tile);
-        if (has_end) leave_way<false>(rows, LOG2<ROW>, end / ROW % ROWS, log_tile);
-        if (lane == 0) shared().chunks[warp] = of_chunk;
+        LaneTree<Operator, A, PER_WARP> chunks;
+        A of_warp = chunks.up_sweep(of_chunk);
+        if (begins && warp == before / OF_WARP)
+            leave_way<true>(chunks, LOG2<CHUNK>, before / CHUNK % PER_WARP, log_tile);
+        if (edge.is_last && warp == end / OF_WARP)
+            leave_way<false>(chunks, LOG2<CHUNK>, end / CHUNK % PER_WARP, log_tile);
+        if (lane == 0) shared().chunks[warp] = of_warp;
         __syncthreads();
         if (warp > 0) return;
-        // Lanes without a chunk take the first one's; nothing reads what they compute.
-        int chunks = most / CHUNK, chunk = lane % WARPS < chunks ? lane % WARPS : 0;
+        // Lanes without a warp take the first one's; nothing reads what they compute.
+        int count = this->tile_items() / OF_WARP, own = lane % WARPS < count ? lane % WARPS : 0;
         LaneTree<Operator, A, WARPS> warps;
-        A sum = warps.up_sweep_over(shared().chunks[chunk], chunks);
-        sum = shuffle(sum, 0);
-        if (begins) leave_way<true>(warps, LOG2<CHUNK>, before / CHUNK, log_tile);
+        A sum = shuffle(warps.up_sweep_over(shared().chunks[own], count), 0);
+        if (begins) leave_way<true>(warps, LOG2<OF_WARP>, before / OF_WARP, log_tile);
         Sums sums = this->sums(state);
         if (!edge.is_last) {
             sums.publish(first + edge.tile.number, sum);
             return;
         }
-        leave_way<false>(warps, LOG2<CHUNK>, end / CHUNK, log_tile);
+        leave_way<false>(warps, LOG2<OF_WARP>, end / OF_WARP, log_tile);
         for (int level = 0; level < levels; level++) leave_tiles(sums, level);
+    }
+
+    /// The sum of a chunk of an edge. Leaves the blocks within it.
+    __device__ __forceinline__ A fold_chunk(const Edge& edge, int chunk) const {
+        int end = edge.to, before = edge.from - 1;
+        if (end == 0) return sink.init;
+        bool has_begin = before >= 0 && chunk == before / CHUNK;
+        bool has_end = edge.is_last && chunk == end / CHUNK;
+        EdgeItems items;
+        this->load_edge(items, edge, chunk);
+        A of_row = this->fold_rows(items);  // of row l % ROWS in lane l
+        if (has_begin && edge.from % ROW != 0) leave_row<true>(edge, before);
+        if (has_end && end % ROW != 0) leave_row<false>(edge, end);
+        LaneTree<Operator, A, ROWS> rows;
+        A sum = rows.up_sweep(of_row);
+        if (has_begin) leave_way<true>(rows, LOG2<ROW>, before / ROW % ROWS, log_tile);
+        if (has_end) leave_way<false>(rows, LOG2<ROW>, end / ROW % ROWS, log_tile);
+        return sum;
     }
 
     /// The blocks of tiles, of which 32 are a node, 32 of these, and so on, up to a level.
@@ -183,8 +209,8 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     template <bool BEGIN>
     __device__ __forceinline__ void leave_row(const Edge& edge, int place) const {
         EdgeRow row;
-        this->fold_row(row, edge, place / ROW % ROWS);
-        int lane = place / RUN % WARP, at_run = this->run_at(place / ROW % ROWS);
+        this->fold_row(row, edge, place / ROW);
+        int lane = place / RUN % WARP, at_run = this->run_at(0, place / ROW);
         leave_way<BEGIN>(row.lanes, LOG2<RUN>, lane, log_tile);
         // Once more: above a right sibling, another node has taken its place.
         Item items[RUN];

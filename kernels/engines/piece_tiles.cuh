@@ -83,9 +83,9 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
 
     // ---- edges ----
 
-    /// Where the run of a lane in a row of the tile begins.
-    static __device__ __forceinline__ int run_at(int row) {
-        return warp_index() * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
+    /// Where the run of a lane in a row of a chunk begins, in the tile. Rows of a warp are a chunk.
+    static __device__ __forceinline__ int run_at(int chunk, int row) {
+        return chunk * CHUNK + row * ROW + (int)(threadIdx.x % WARP) * RUN;
     }
 
     /// The item at a place of an edge, or one that is there.
@@ -94,19 +94,20 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
         return source.at(edge.tile.start + there);
     }
 
-    /// A warp's rows of an edge.
+    /// A chunk of an edge.
     struct EdgeItems {
         Item rows[ROWS][RUN];
     };
-    __device__ __forceinline__ void load_edge(EdgeItems& items, const Edge& edge) const {
+    __device__ __forceinline__ void load_edge(EdgeItems& items, const Edge& edge,
+                                              int chunk) const {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++) items.rows[row][i] = item_at(edge, run_at(row) + i);
+            for (int i = 0; i < RUN; i++) items.rows[row][i] = item_at(edge, run_at(chunk, row) + i);
         }
     }
 
-    /// The sums of a warp's rows, as if all items were there: in lane l that of row l % ROWS.
+    /// The sums of a chunk's rows, as if all items were there: in lane l that of row l % ROWS.
     __device__ __forceinline__ A fold_rows(const EdgeItems& items) const {
         A leaves[ROWS];
 #pragma unroll
@@ -119,14 +120,14 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
     }
 
     /// A row of an edge, of which some items are not there: the nodes over each lane's run, and the
-    /// tree over lanes.
+    /// tree over lanes. Rows of a tile are numbered.
     struct EdgeRow {
         A nodes[RUN];
         LaneTreeFrom<Operator, A, WARP> lanes;
         A sum;
     };
     __device__ __forceinline__ void fold_row(EdgeRow& folded, const Edge& edge, int row) const {
-        int at = run_at(row), origin = edge.from - at;
+        int at = run_at(0, row), origin = edge.from - at;
         Item items[RUN];
 #pragma unroll
         for (int i = 0; i < RUN; i++) items[i] = item_at(edge, at + i);
@@ -176,7 +177,7 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
         int row = threadIdx.x % ROWS, place = warp_index() * ROWS + row, origin = edge.from / ROW;
         if (place < origin) of_row = block_at(place, origin, LOG2<ROW>);
         if (begins_in(edge)) {
-            fold_row(begun, edge, origin % ROWS);
+            fold_row(begun, edge, origin);
             of_row = choose(row == origin % ROWS, begun.sum, of_row);
         }
         return of_row;

@@ -97,7 +97,7 @@ where
     let kernel = Piece::<T, Op, Slice<T>, REVERSE>::kernel(policy);
     let tile = policy.elements() * u64::from(policy.warps);
     let launch = |position, len| {
-        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
+        let plan = PiecePlan::new(policy, (policy.warps, 1), position, len, 4);
         Launch {
             grid: Grid::new(plan.tiles(), 32 * policy.warps),
             workspace: plan.workspace_bytes(Layouts::of_slice::<T>()),
@@ -265,7 +265,7 @@ fn scan<T: Sample, Op: Monoid<T>, const REVERSE: bool>(
 }
 
 /// The sums of the aligned blocks that make pieces up.
-fn check_folds<T: Sample, Op: Monoid<T>>(name: &str, rows: u32)
+fn check_folds<T: Sample, Op: Monoid<T>>(name: &str, rows: u32, per_warp: u32)
 where
     T::Accumulator: Sample,
 {
@@ -280,14 +280,14 @@ where
         return;
     }
     let policy = policy::<T>(rows, 1);
-    let kernel = PieceFold::<T, Op>::kernel(policy);
+    let kernel = PieceFold::<T, Op>::kernel(policy, per_warp);
     let text = kernel.source().expect("a source");
     let module = toolchain.module(&name, &text, kernel.functions());
-    let tile = policy.elements() * u64::from(policy.warps);
+    let tile = policy.elements() * u64::from(policy.warps * per_warp);
     let size = size_of::<T>();
     for (number, &(position, len)) in pieces(tile).iter().enumerate() {
         let input = sample::<T>(len, number as u64);
-        let plan = PiecePlan::new(policy, policy.warps, position, len, 4);
+        let plan = PiecePlan::new(policy, (policy.warps, per_warp), position, len, 4);
         let bytes = plan.workspace_bytes(Layouts::of_slice::<T>());
         let mut script = Script::new();
         script.seed(base_seed() + number as u64);
@@ -337,11 +337,11 @@ where
 
 #[test]
 fn folds_of_pieces_start_and_end_anywhere() {
-    check_folds::<u64, Bracketing>("brackets", 2);
-    check_folds::<f32, Add>("floats", 4);
-    check_folds::<f16, Add>("halves", 1);
-    check_folds::<[u64; 8], Sums>("large", 1);
-    check_folds::<[u32; 2], OddMaps>("odd maps", 2);
+    check_folds::<u64, Bracketing>("brackets", 2, 4);
+    check_folds::<f32, Add>("floats", 4, 1);
+    check_folds::<f16, Add>("halves", 1, 2);
+    check_folds::<[u64; 8], Sums>("large", 1, 1);
+    check_folds::<[u32; 2], OddMaps>("odd maps", 2, 8);
 }
 
 #[test]

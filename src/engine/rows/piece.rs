@@ -7,6 +7,7 @@ use crate::engine::{Layouts, RowPolicy};
 use {
     crate::engine::Engine,
     crate::engine::candidates::{Candidates, Cut, Does, Extent, Fits},
+    crate::engine::tuning::plans::FOLDS_PER_WARP,
 };
 
 /// The logarithm of how many sums a warp reads at once: one a lane.
@@ -30,15 +31,15 @@ pub struct PiecePlan {
 
 impl PiecePlan {
     /// The plan for `length` elements from a position of the stream on, by blocks of so many warps,
-    /// on a GPU of this many multiprocessors.
+    /// on a GPU of this many multiprocessors. A warp works on its rows `per_warp` times.
     pub fn new(
         policy: RowPolicy,
-        warps: u32,
+        (warps, per_warp): (u32, u32),
         position: u64,
         length: usize,
         multiprocessors: u32,
     ) -> PiecePlan {
-        let log_tile = (policy.elements() * u64::from(warps)).ilog2();
+        let log_tile = (policy.elements() * u64::from(warps * per_warp)).ilog2();
         let (first, last) = (position >> log_tile, (position + length as u64) >> log_tile);
         PiecePlan {
             first,
@@ -91,6 +92,8 @@ impl PiecePlan {
 #[derive(Debug)]
 pub(crate) struct PieceKernels<K> {
     candidates: Candidates<K>,
+    /// For what the GPU does not hold at once: how often a warp works on its rows.
+    long: Option<(K, RowPolicy, u32)>,
     multiprocessors: u32,
 }
 
@@ -116,8 +119,26 @@ impl<K: Clone> PieceKernels<K> {
         candidates.add_later(kernel, engine, Fits::Always);
         PieceKernels {
             candidates,
+            long: None,
             multiprocessors,
         }
+    }
+
+    /// Of folds, for which warps need not keep what they have folded.
+    pub(crate) fn of_folds(
+        kernel: &dyn Fn(RowPolicy, u32) -> K,
+        layouts: Layouts,
+        capability: u32,
+        cost: u32,
+        multiprocessors: u32,
+    ) -> PieceKernels<K> {
+        let once = |policy| kernel(policy, 1);
+        let mut kernels = PieceKernels::new(&once, layouts, capability, cost, multiprocessors);
+        let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
+        let longest = rows.last().copied();
+        kernels.long =
+            longest.map(|policy| (kernel(policy, FOLDS_PER_WARP), policy, FOLDS_PER_WARP));
+        kernels
     }
 
     /// The kernel for `len` items from a position on, and its plan.
@@ -132,8 +153,15 @@ impl<K: Clone> PieceKernels<K> {
         let (Engine::Rows(policy), Cut::Rows(cut)) = (chosen.engine, &chosen.cut) else {
             unreachable!("pieces are worked on by rows");
         };
-        let plan = PiecePlan::new(policy, cut.warps, position, len, self.multiprocessors);
-        (chosen.kernel, plan)
+        let plan = PiecePlan::new(policy, (cut.warps, 1), position, len, self.multiprocessors);
+        match &self.long {
+            Some((kernel, policy, per_warp)) if plan.by_ticket() => {
+                let warps = (policy.warps, *per_warp);
+                let plan = PiecePlan::new(*policy, warps, position, len, self.multiprocessors);
+                (kernel, plan)
+            }
+            _ => (chosen.kernel, plan),
+        }
     }
 }
 

@@ -82,11 +82,12 @@ pub(super) const FOLD: &str = "fold_piece";
 pub struct PieceFold<T, Op, F = Slice<T>>(Named<(T, Op, F)>);
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> PieceFold<T, Op, F> {
-    /// The kernel whose blocks hold such rows.
-    pub fn kernel(policy: RowPolicy) -> Kernel {
+    /// The kernel whose warps hold such rows: so many times, one after the other.
+    pub fn kernel(policy: RowPolicy, per_warp: u32) -> Kernel {
         let binding = Binding::of(&bind_piece::<T, Op, F>);
         Kernel::bound("reduce/piece.cu.jinja", &[FOLD], binding)
             .engine(Engine::Rows(policy))
+            .parameter("per_warp", per_warp.into())
             .operator::<Op>()
     }
 }

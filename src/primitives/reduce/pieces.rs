@@ -44,8 +44,8 @@ struct Folds<T, Op, F> {
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Folds<T, Op, F> {
     fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
         Ok(Folds {
-            kernels: PieceKernels::new(
-                &|policy| Lazy::new(PieceFold::<T, Op, F>::kernel(policy)),
+            kernels: PieceKernels::of_folds(
+                &|policy, per_warp| Lazy::new(PieceFold::<T, Op, F>::kernel(policy, per_warp)),
                 Layouts::of::<F>(),
                 context_capability(context)?,
                 cost::<T, Op>(),
