@@ -327,9 +327,9 @@ fn pieces(run: &Run) -> Option<String> {
         table.row([name.to_owned(), length(items)].into_iter().chain(told));
     }
     table.text(
-        "Pieces on a `Scanner` and a `Reducer` of a device, by the host's clock, call after call, \
-         beside arrays as long. A piece from an odd position on has its tiles at odd addresses. \
-         Reductions wait for their results.",
+        "By the host's clock, call after call, beside arrays as long: scans on a `Scanner` of a \
+         device, and reductions on a `Reducer`, which wait for their results. A piece from an odd \
+         position on has its tiles at odd addresses.",
     )
 }
 

@@ -89,6 +89,10 @@ pub(crate) fn summary(run: &Run) -> Option<String> {
         rows: Vec::new(),
     };
     for (call, elements, cut) in long_shapes(run) {
+        let has = |&gpus: &usize| find(run, (call, elements, cut), "threads", gpus).is_some();
+        if !counts.iter().all(has) {
+            continue;
+        }
         let alone = one(run, call, elements).map_or(String::new(), us);
         let by_count = counts.iter().map(|&gpus| {
             let row = find(run, (call, elements, cut), "threads", gpus);

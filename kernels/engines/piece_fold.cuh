@@ -80,16 +80,21 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         A of_chunk = sink.init;  // of chunk l in lane l
 #pragma unroll 1
         for (int i = 0; i < PER_WARP; i++) {
-            Rows rows;
-            this->load(rows, tile, (warp_index() * PER_WARP + i) * CHUNK);
-            Chunk chunk;
-            chunk.fold(sink, rows);
-            of_chunk = choose(lane == i, chunk.sum, of_chunk);
+            A sum = fold_whole_chunk(tile, warp_index() * PER_WARP + i);
+            of_chunk = choose(lane == i, sum, of_chunk);
         }
         LaneTree<Operator, A, PER_WARP> chunks;
         LaneTree<Operator, A, WARPS> warps;
         A sum = Tiles::fold_warps(warps, chunks.up_sweep(of_chunk));
         if (warp_index() == 0) this->sums(state).publish(first + tile.number, sum);
+    }
+
+    __device__ __forceinline__ A fold_whole_chunk(const Tile& tile, int chunk) const {
+        Rows rows;
+        this->load(rows, tile, chunk * CHUNK);
+        Chunk folded;
+        folded.fold(sink, rows);
+        return folded.sum;
     }
 
     /// A function of its own, so that whole tiles have their registers for themselves.
@@ -104,6 +109,7 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         int end = edge.to, before = edge.from - 1;
         bool begins = before >= 0;
         A of_chunk = sink.init;  // of chunk l in lane l
+#pragma unroll 1
         for (int i = 0; i < PER_WARP; i++) {
             A sum = fold_chunk(edge, warp * PER_WARP + i);
             of_chunk = choose(lane == i, sum, of_chunk);
@@ -131,12 +137,15 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         for (int level = 0; level < levels; level++) leave_tiles(sums, level);
     }
 
-    /// The sum of a chunk of an edge. Leaves the blocks within it.
+    /// The sum of a chunk of an edge. Leaves the blocks within it. Of chunks without items nothing
+    /// is wanted.
     __device__ __forceinline__ A fold_chunk(const Edge& edge, int chunk) const {
-        int end = edge.to, before = edge.from - 1;
-        if (end == 0) return sink.init;
+        int end = edge.to, before = edge.from - 1, at = chunk * CHUNK;
         bool has_begin = before >= 0 && chunk == before / CHUNK;
-        bool has_end = edge.is_last && chunk == end / CHUNK;
+        bool has_end = edge.is_last && chunk == end / CHUNK && end > 0;
+        bool has_items = edge.from < at + CHUNK && at < end;
+        if (!has_begin && !has_end)
+            return has_items ? fold_whole_chunk(edge.tile, chunk) : sink.init;
         EdgeItems items;
         this->load_edge(items, edge, chunk);
         A of_row = this->fold_rows(items);  // of row l % ROWS in lane l

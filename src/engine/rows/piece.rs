@@ -154,12 +154,14 @@ impl<K: Clone> PieceKernels<K> {
             unreachable!("pieces are worked on by rows");
         };
         let plan = PiecePlan::new(policy, (cut.warps, 1), position, len, self.multiprocessors);
-        match &self.long {
-            Some((kernel, policy, per_warp)) if plan.by_ticket() => {
-                let warps = (policy.warps, *per_warp);
-                let plan = PiecePlan::new(*policy, warps, position, len, self.multiprocessors);
-                (kernel, plan)
-            }
+        let long = self.long.as_ref().filter(|_| plan.by_ticket());
+        let long = long.map(|(kernel, policy, per_warp)| {
+            let warps = (policy.warps, *per_warp);
+            let plan = PiecePlan::new(*policy, warps, position, len, self.multiprocessors);
+            (kernel, plan)
+        });
+        match long {
+            Some((kernel, plan)) if plan.by_ticket() => (kernel, plan),
             _ => (chosen.kernel, plan),
         }
     }
