@@ -211,7 +211,8 @@ impl<T: Element> Pieces<'_, T> {
             let mut room = vec![T::zeroed(); len];
             fill_in_parts(&mut room, read)?;
             let piece = self.gpu.upload(&room)?;
-            let whole = Vec::from([0..len]);
+            let whole = 0..len;
+            let whole = std::slice::from_ref(&whole);
             return self.push_folded(whole, counter, &mut |_, place, left| {
                 // SAFETY: the memory is this GPU's, and freed on its stream.
                 Ok(unsafe { self.fold(piece.address(), place, left) }?)
@@ -233,7 +234,7 @@ impl<T: Element> Pieces<'_, T> {
     ) -> std::result::Result<(), E> {
         let chunks = chunks_of::<T>(counter.end(), len);
         let mut lanes = Lanes::new(self.gpu)?;
-        self.push_folded(chunks.clone(), counter, &mut |number, place, left| {
+        self.push_folded(&chunks, counter, &mut |number, place, left| {
             bring(&mut lanes, number, chunks[number].clone())?;
             lanes.start(number)?;
             // SAFETY: the lane's memory is this GPU's, and freed on its stream.
@@ -246,7 +247,7 @@ impl<T: Element> Pieces<'_, T> {
     /// its sums go.
     fn push_folded<E: From<Error>>(
         &self,
-        parts: Vec<Range<usize>>,
+        parts: &[Range<usize>],
         counter: &mut Counter<T::Accumulator>,
         fold: &mut FoldPart<'_, E>,
     ) -> std::result::Result<(), E> {
