@@ -301,6 +301,7 @@ fn a_total_below_a_column_is_told() {
         "a,v\ny,2\ntotally,5\n",
         "a,v\ny,2\ntotal,5\nz,4\n",
         "a,v\nx total,2\ny total,5\n",
+        "a,v\ny,2\nthis is the total,5\n",
     ] {
         pass("reduce --delimiter , --column 2", text);
     }
@@ -314,6 +315,11 @@ fn quotes_that_say_ditto_are_told() {
         ("--delimiter tab", "qty\titem\n5\tfoo\n6\t\"\n7\t\"\n"),
         ("", "qty item\n5 foo\n6 \"\n7 \"\n"),
         ("--delimiter ,", "a,b,qty\nx,y,5\nx,\",6\nx,\",7\n"),
+        ("--delimiter ;", "qty;a;b\n5;x;y\n6;\";y\n7;\";y\n"),
+        (
+            "--delimiter tab",
+            "qty\ta\tb\n5\t\"x\ty\n6\tfoo\tx\n7\tx\"\ty\n8\tz\ty\n",
+        ),
     ] {
         let told = noted(&format!("reduce --column qty {line}"), text).1;
         assert!(told.contains("look like rows"), "{text}");

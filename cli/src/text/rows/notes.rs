@@ -31,8 +31,9 @@ impl Rows {
         }
     }
 
-    /// Takes note of a field whose quotes hold whole rows, as far as one can see: its lines but the
-    /// last one have as many fields as a row, and numbers among them.
+    /// Takes note of a field whose quotes hold whole rows, as far as one can see: its lines have as
+    /// many fields as the rest of this row, whole rows and the start of one, and numbers among
+    /// them. Where each line has some, the one that is cut need not fit.
     #[cold]
     pub(super) fn look_for_rows(&mut self, field: &Field) {
         let Some(width) = &self.width else {
@@ -41,42 +42,46 @@ impl Rows {
         let delimiter = self.delimiter();
         // A quote can be a word by itself, which says `ditto`.
         let bytes = [b"\"", &*self.lexer.bytes(field), b"\""].concat();
-        let mut lacking = width.fields - self.lexer.fields().min(width.fields);
-        let mut lines: Vec<&[u8]> = bytes
-            .split(|&byte| byte == b'\n' || byte == b'\r')
-            .filter(|line| !line.is_empty())
-            .collect();
-        // In the last column the first line is the rest of a row, and the last one a whole row.
-        let is_last_field = lacking == 0;
-        match is_last_field {
-            true => lines.drain(..lines.len().min(1)).for_each(drop),
-            false => drop(lines.pop()),
-        }
-        if is_last_field {
-            lacking = width.fields - 1;
-        }
-        let are_rows = width.fields > 1
-            && !lines.is_empty()
-            && lines.iter().all(|line| {
-                let separates = |byte: &u8| match delimiter {
-                    Some(delimiter) => *byte == delimiter,
-                    None => byte.is_ascii_whitespace(),
-                };
-                let fields = line.split(separates);
-                // Between words there may be more white space.
-                let mut fields = fields.filter(|field| delimiter.is_some() || !field.is_empty());
-                let is_row = fields.clone().count() == lacking + 1;
-                lacking = width.fields - 1;
-                // In a sentence a space follows a comma.
-                let is_number = |field: &[u8]| {
-                    let text = field.strip_prefix(b"\"").unwrap_or(field);
-                    let text = text.strip_suffix(b"\"").unwrap_or(text);
-                    !text.starts_with(b" ") && self.spelling.kind(text).is_number()
-                };
-                let is_sentence = is_last_field && fields.clone().any(|f| f.starts_with(b" "));
-                is_row && !is_sentence && fields.any(is_number)
-            });
-        if are_rows {
+        let lines = bytes.split(|&byte| byte == b'\n' || byte == b'\r');
+        let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+        let number = self.lexer.fields().min(width.fields);
+        let is_last_field = number == width.fields;
+        let separates = |byte: &u8| match delimiter {
+            Some(delimiter) => *byte == delimiter,
+            None => byte.is_ascii_whitespace(),
+        };
+        let is_number = |field: &[u8]| {
+            let text = field.strip_prefix(b"\"").unwrap_or(field);
+            let text = text.strip_suffix(b"\"").unwrap_or(text);
+            !text.starts_with(b" ") && self.spelling.kind(text).is_number()
+        };
+        // Whether each line fits, and whether it holds a number.
+        let looks = lines.iter().enumerate().map(|(at, line)| {
+            let fields = line.split(separates);
+            // Between words there may be more white space.
+            let mut fields = fields.filter(|field| delimiter.is_some() || !field.is_empty());
+            let expected = match at {
+                0 => width.fields - number + 1,
+                _ if at + 1 == lines.len() => number,
+                _ => width.fields,
+            };
+            // In a sentence a space follows a comma.
+            let is_sentence = fields.clone().any(|field| field.starts_with(b" "));
+            let fits = fields.clone().count() == expected && !(is_last_field && is_sentence);
+            (fits, is_sentence, fields.any(is_number))
+        });
+        let looks: Vec<_> = looks.collect();
+        let all_fit = looks
+            .iter()
+            .all(|(fits, is_sentence, _)| *fits && !is_sentence);
+        let any_holds = looks.iter().any(|(.., holds)| *holds);
+        // The last line is the start of a row, but where it ends one; then the first is the end.
+        let whole = match is_last_field {
+            true => &looks[1.min(looks.len())..],
+            false => &looks[..looks.len() - 1],
+        };
+        let each_holds = !whole.is_empty() && whole.iter().all(|(fits, _, holds)| *fits && *holds);
+        if width.fields > 1 && lines.len() > 1 && (all_fit && any_holds || each_holds) {
             let line = self.lexer.line_number(field);
             self.swallowed = Some((line, line + field.lines));
         }
@@ -178,9 +183,13 @@ impl Rows {
                 None => byte.is_ascii_whitespace(),
             });
             fields.any(|field| {
-                let mut words = field.split(|byte| !byte.is_ascii_alphabetic());
-                let last = words.rfind(|word| !word.is_empty()).unwrap_or(b"");
-                last.eq_ignore_ascii_case(b"total") || last.eq_ignore_ascii_case(b"totals")
+                let words = field.split(|byte| !byte.is_ascii_alphabetic());
+                let mut words = words.filter(|word| !word.is_empty());
+                // In a sentence it is another word.
+                let is_name = words.clone().count() <= 2;
+                let last = words.next_back().unwrap_or(b"");
+                is_name
+                    && (last.eq_ignore_ascii_case(b"total") || last.eq_ignore_ascii_case(b"totals"))
             })
         };
         let is_first = self
