@@ -26,10 +26,10 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
     using Tiles =
         PieceTiles<Sink, Source, Policy, NoCarry<typename Sink::Operator, typename Sink::A>>;
     using Tiles::RUN, Tiles::ROWS, Tiles::ROW, Tiles::CHUNK, Tiles::WARPS;
-    using Tiles::sink, Tiles::length, Tiles::workspace, Tiles::by_ticket, Tiles::shared, Tiles::carry, Tiles::left, Tiles::first,
-        Tiles::last, Tiles::log_tile, Tiles::levels;
-    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::Tile, typename Tiles::Rows,
-        typename Tiles::Chunk, typename Tiles::Sums, typename Tiles::Edge,
+    using Tiles::sink, Tiles::length, Tiles::workspace, Tiles::by_ticket, Tiles::shared,
+        Tiles::carry, Tiles::left, Tiles::first, Tiles::last, Tiles::log_tile, Tiles::levels;
+    using typename Tiles::Operator, typename Tiles::Item, typename Tiles::A, typename Tiles::Tile,
+        typename Tiles::Rows, typename Tiles::Chunk, typename Tiles::Sums, typename Tiles::Edge,
         typename Tiles::EdgeItems, typename Tiles::EdgeRow;
 
     /// The items of a warp.

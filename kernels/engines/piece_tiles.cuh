@@ -103,7 +103,8 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
 #pragma unroll
-            for (int i = 0; i < RUN; i++) items.rows[row][i] = item_at(edge, run_at(chunk, row) + i);
+            for (int i = 0; i < RUN; i++)
+                items.rows[row][i] = item_at(edge, run_at(chunk, row) + i);
         }
     }
 
