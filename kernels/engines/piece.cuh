@@ -68,12 +68,34 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
 
     __device__ __forceinline__ void scan_edge(const Edge& edge,
                                               WorkspaceHeader::State state) const {
-        int lane = threadIdx.x % WARP, warp = warp_index(), end = edge.to,
-            most = this->tile_items();
-        this->keep_blocks(edge);
-        bool leaves = edge.is_last && warp == end / CHUNK;
+        int warp = warp_index(), end = edge.to;
         EdgeItems items;
         EdgeRow begun;
+        LaneTreeFrom<Operator, A, ROWS> rows;
+        LaneTreeFrom<Operator, A, WARPS> warps;
+        A sum = fold_chunks(edge, warps, fold_chunk(edge, items, begun, rows));
+        if (warp == 0) look_back(edge, warps, sum, state);
+        __syncthreads();
+        P before = before_of(edge.tile);
+        if (threadIdx.x == 0) begin_tile(edge.tile, before);
+        int results = sink.results(end, end == this->tile_items());
+        if (edge.from >= results) return;
+        P of_chunks = warps.down_sweep(before);
+        // What follows the last chunk of a whole tile is the next tile's affair.
+        A next = shuffle(of_chunks.value, (warp + 1) % WARPS);
+        P own{shuffle(of_chunks.value, warp), before.present || warp > 0};
+        if (warp * CHUNK < results && (warp + 1) * CHUNK > edge.from)
+            emit_edge(edge, items, begun, P{rows.down_sweep(own).value, own.present}, next,
+                      results);
+    }
+
+    /// The sum of a warp's chunk of an edge, and what its prefixes take: the items, the row that
+    /// the piece begins in, the tree over rows. Leaves the blocks within the chunk.
+    __device__ __forceinline__ A fold_chunk(const Edge& edge, EdgeItems& items, EdgeRow& begun,
+                                            LaneTreeFrom<Operator, A, ROWS>& rows) const {
+        int warp = warp_index(), end = edge.to, before = edge.from - warp * CHUNK;
+        bool leaves = edge.is_last && warp == end / CHUNK;
+        this->keep_blocks(edge);
         A of_row = sink.init;  // of row l % ROWS in lane l
         if (end > 0) {
             this->load_edge(items, edge, warp);
@@ -84,51 +106,50 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
                 this->leave_row(ended, end);
             }
         }
-        LaneTreeFrom<Operator, A, ROWS> rows;
-        int before_chunk = edge.from - warp * CHUNK;
-        A of_chunk = rows.up_sweep(of_row, before_chunk > 0 ? before_chunk / ROW : 0);
+        A sum = rows.up_sweep(of_row, before > 0 ? before / ROW : 0);
         if (leaves) this->leave_siblings(rows, LOG2<ROW>, end / ROW % ROWS);
+        return sum;
+    }
+
+    /// The sum of an edge, and the tree over its chunks. Synchronises the block.
+    __device__ __forceinline__ A fold_chunks(const Edge& edge,
+                                             LaneTreeFrom<Operator, A, WARPS>& warps,
+                                             const A& of_chunk) const {
+        int lane = threadIdx.x % WARP, warp = warp_index(), most = this->tile_items();
         if (lane == 0) shared().chunks[warp] = of_chunk;
         __syncthreads();
         // Lanes without a chunk take the first one's; nothing reads what they compute.
         int chunk = lane % WARPS < most / CHUNK ? lane % WARPS : 0;
-        LaneTreeFrom<Operator, A, WARPS> warps;
         A sum = warps.up_sweep(shared().chunks[chunk], edge.from / CHUNK);
         // In a block of fewer warps, the lane that comes after them has their sum.
 #pragma unroll
         for (int level = 0; level < LOG2<WARPS>; level++)
             if (most == CHUNK << level) sum = shuffle(warps.siblings[level][0], 1 << level);
-        if (warp == 0) {
-            Sums sums = this->sums(state);
-            u64 place = first + edge.tile.number;
-            if (!edge.is_last) sums.publish(place, sum);
-            else this->leave_siblings(warps, LOG2<CHUNK>, end / CHUNK);
-            P before = sums.prefix(place, sink.before(), [&](int level, const A& block) {
-                if (edge.is_last) this->leave(left, level, block);
-            });
-            if (edge.is_last) {
-                for (int level = log_tile + levels * Sums::LOG_RADIX + lane; level < 64;
-                     level += WARP)
-                    if ((carry.position >> level & 1) != 0)
-                        this->leave(left, level, carry.block(level));
-            }
-            if (lane == 0) {
-                shared().before = before.value;
-                if (gridDim.x > 1) this->end_launch(edge.tile, state.tag);
-            }
+        return sum;
+    }
+
+    /// Publishes the sum of an edge, and finds what precedes it. The last one leaves the blocks of
+    /// tiles, and those before the piece. The first warp calls.
+    __device__ __forceinline__ void look_back(const Edge& edge,
+                                              const LaneTreeFrom<Operator, A, WARPS>& warps,
+                                              const A& sum, WorkspaceHeader::State state) const {
+        int lane = threadIdx.x % WARP;
+        Sums sums = this->sums(state);
+        u64 place = first + edge.tile.number;
+        if (!edge.is_last) sums.publish(place, sum);
+        else this->leave_siblings(warps, LOG2<CHUNK>, edge.to / CHUNK);
+        P before = sums.prefix(place, sink.before(), [&](int level, const A& block) {
+            if (edge.is_last) this->leave(left, level, block);
+        });
+        if (edge.is_last) {
+            int above = log_tile + levels * Sums::LOG_RADIX;
+            for (int level = above + lane; level < 64; level += WARP)
+                if ((carry.position >> level & 1) != 0)
+                    this->leave(left, level, carry.block(level));
         }
-        __syncthreads();
-        P before = before_of(edge.tile);
-        if (threadIdx.x == 0) begin_tile(edge.tile, before);
-        int results = sink.results(end, end == most);
-        if (edge.from >= results) return;
-        P of_chunks = warps.down_sweep(before);
-        // What follows the last chunk of a whole tile is the next tile's affair.
-        A next = shuffle(of_chunks.value, (warp + 1) % WARPS);
-        P own{shuffle(of_chunks.value, warp), before.present || warp > 0};
-        if (warp * CHUNK < results && (warp + 1) * CHUNK > edge.from)
-            emit_edge(edge, items, begun, P{rows.down_sweep(own).value, own.present}, next,
-                      results);
+        if (lane > 0) return;
+        shared().before = before.value;
+        if (gridDim.x > 1) this->end_launch(edge.tile, state.tag);
     }
 
     /// Stores the results of a warp's rows of an edge. In lane l, `of_row` is the prefix of row

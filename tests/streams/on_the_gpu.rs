@@ -55,23 +55,30 @@ fn pieces_in_reverse() {
     check_reversed_on::<f32, Add>(&device, &long, &[12_345]);
 }
 
-/// So long that whole waves are scanned by an engine of their own.
+/// So long that whole waves are scanned by an engine of their own, and that warps fold several
+/// chunks before they meet.
 #[test]
-fn long_pieces_hold_whole_waves() {
+fn long_pieces() {
     fn check<T: Sample, Op: Monoid<T>>(device: &Device, len: usize, cut: usize) {
         let input = sample::<T>(len, 13);
         for prefixes in [Prefixes::inclusive(), Prefixes::exclusive()] {
             let expected = Scanner::<T, Op>::new(prefixes).scan(&input).unwrap();
             let mut scanner = device.scanner::<T, Op>(prefixes);
+            let mut reducer = device.reducer::<T, Op>();
             let mut results = Vec::with_capacity(len);
             for piece in [&input[..cut], &input[cut..len - 5], &input[len - 5..]] {
                 let mut piece = device.upload(piece).unwrap();
+                reducer.push(&piece).unwrap();
                 scanner.scan_in_place(&mut piece).unwrap();
                 results.extend(piece.into_vec().unwrap());
             }
             assert_same(&results, &expected, std::any::type_name::<(T, Op)>());
-            let sum = Reducer::new().after(scanner.carry().unwrap()).value();
-            assert_same(&[sum], &[reduce::<T, Op>(&input).unwrap()], "the carry");
+            let sums = [
+                Reducer::new().after(scanner.carry().unwrap()),
+                Reducer::new().after(reducer.carry().clone()),
+            ];
+            let sums = sums.map(|sum: Reducer<T, Op>| sum.value());
+            assert_same(&sums, &[reduce::<T, Op>(&input).unwrap(); 2], "the carry");
         }
     }
     let Some(device) = gpu(0) else { return };
