@@ -395,3 +395,13 @@ fn backspaces_of_binary_data_are_not_struck_over() {
     }
     assert!(fail("reduce", "1\u{8}1\n").contains("col -b"));
 }
+
+#[test]
+fn a_row_that_a_comment_cuts_may_be_data() {
+    let text = "v tag\n5 x\n6 #bar\n";
+    let error = fail("reduce --column v", text);
+    assert!(error.contains("give --no-comments if"), "{error}");
+    assert_eq!(pass("reduce --column v --no-comments", text), "11");
+    let error = fail("reduce --column v", "v tag\n5 x\n6\n");
+    assert!(!error.contains("--no-comments"), "{error}");
+}

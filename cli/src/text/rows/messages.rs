@@ -62,6 +62,7 @@ impl Rows {
         let line = self.lexer.line_before();
         let is_drawn = line.len() > 2 && line.iter().all(|byte| b"-=_+|: ".contains(byte));
         let text = str::from_utf8(line).unwrap_or_default().trim();
+        let comment = self.lexer.dialect.comment;
         let remedy = match width.row_names {
             _ if text.contains(is_frame) => oddity::WITHOUT_FRAME,
             _ if oddity::is_footer(text) && self.lexer.row_had_cr_alone() => return WITH_LF.into(),
@@ -78,6 +79,10 @@ impl Rows {
             }
             false if width.has_tabs => {
                 "give --delimiter tab if tabs separate the columns; else mend the row"
+            }
+            false if fields < width.fields && comment.is_some_and(|c| line.contains(&c)) => {
+                "give --no-comments if what starts comments is data here; else fill the gaps, such \
+                 as with NA"
             }
             false if fields < width.fields && !self.has_delimiter() => {
                 "fill the gaps, such as with NA, or give --delimiter: white space does not tell \
