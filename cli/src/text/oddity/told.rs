@@ -10,11 +10,12 @@ pub(in crate::text) const WITHOUT_RULES: &str = "grep -vE '^[-=_+|:,;[:space:]]*
 pub(in crate::text) const WITHOUT_DASHES: &str = "grep -vE '^ *--' FILE | warpfold ...";
 
 /// What writes a table that was printed with lines around its cells.
-pub(in crate::text) const WITHOUT_FRAME: &str = "let the program write CSV, as write_csv of Polars, \
-     and .mode csv of SQLite and DuckDB do";
+pub(in crate::text) const WITHOUT_FRAME: &str = "let the program write CSV, as write_csv of \
+     Polars, and .mode csv of SQLite and DuckDB do";
 
 /// What takes the count of rows out that psql prints below a table.
-pub(in crate::text) const WITHOUT_FOOTER: &str = r"take the line out, as grep -vE '^\([0-9]+ rows?\)[[:space:]]*$' FILE | warpfold ..., or write the table with psql --csv";
+pub(in crate::text) const WITHOUT_FOOTER: &str = "take the line out, as grep -vE '^\\([0-9]+ \
+     rows?\\)[[:space:]]*$' FILE | warpfold ..., or write the table with psql --csv";
 
 /// What makes rows of CSV of those of SQL and Python, also where several stand in a line.
 const WITHOUT_BRACKETS: &str =
@@ -148,13 +149,13 @@ impl Oddity {
                     "K" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi"
                         if feed.has_quotes || feed.has_comma =>
                     {
-                        "write it out: 1.5K is 1500, or 1536 where K is 1024; or take it out if it is \
-                         a unit, as K of kelvin"
+                        "write it out: 1.5K is 1500, or 1536 where K is 1024; or take it out if it \
+                         is a unit, as K of kelvin"
                             .into()
                     }
                     "K" | "M" | "G" | "T" | "P" => format!(
-                        "if it is a unit, as K of kelvin, take it out; else write it out, as {}; or \
-                         with --from=iec where K is 1024, as du -h has it",
+                        "if it is a unit, as K of kelvin, take it out; else write it out, as {}; \
+                         or with --from=iec where K is 1024, as du -h has it",
                         feed.scaled("si")
                     ),
                     "Ki" | "Mi" | "Gi" | "Ti" | "Pi" => {

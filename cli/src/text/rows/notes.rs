@@ -174,8 +174,8 @@ impl Rows {
         }
     }
 
-    /// Whether a field of the last line says that the others are totals, and none of the line before
-    /// does.
+    /// Whether a field of the last line says that the others are totals, and none of the line
+    /// before does.
     fn ends_with_total(&self) -> bool {
         let has_total = |line: &[u8]| {
             let mut fields = line.split(|byte| match self.delimiter() {
