@@ -2,11 +2,12 @@
 //! the next one.
 
 use crate::emulator::{Argument, Grid, Script, Toolchain, address, base_seed};
-use crate::support::data::{Sample, assert_same, sample};
+use crate::support::data::{Random, Sample, assert_same, sample};
 use crate::support::matrix::is_drawn;
 use crate::support::operators::{Bracketing, LogAddExp, OddMaps, Sums};
 use crate::support::workspace::{KEY, used_workspace};
 use half::f16;
+use std::sync::atomic::{AtomicU64, Ordering};
 use warpfold::codegen::kernels::{FoldArguments, Piece, PieceArguments, PieceFold};
 use warpfold::codegen::{
     Kernel, Layouts, PiecePlan, RowPolicy, WavePlan, WavePolicy, WorkspaceArguments,
@@ -29,11 +30,27 @@ fn policy<T: Element>(rows: u32, batch: u32) -> RowPolicy {
     }
 }
 
+/// Near the borders of tiles and of the nodes over them: other places for each `WARPFOLD_SEED`.
+fn drawn(tile: u64) -> (u64, usize) {
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    let mut random = Random::new(base_seed() + DRAWN.fetch_add(1, Ordering::Relaxed));
+    let mut below = |end: u64| (random.next() >> 20) % end;
+    let start = match below(3) {
+        0 => below(40) * tile,
+        1 => (below(1 << 20) * 32 * tile).saturating_sub(below(40) * tile),
+        _ => (1_u64 << (24 + below(36))).saturating_sub(below(40) * tile),
+    };
+    let more = [0, below(tile), tile - 1, below(8)][below(4) as usize];
+    let tiles = [0, below(3), 30 + below(5), below(75)][below(4) as usize];
+    let past = [0, below(tile), tile - 1, below(8)][below(4) as usize];
+    (start + more, (tiles * tile + past).max(1) as usize)
+}
+
 /// Where a piece starts, and its length.
 fn pieces(tile: u64) -> Vec<(u64, usize)> {
     let group = 32 * tile;
     let lengths = |tiles: u64, more: usize| tiles as usize * tile as usize + more;
-    vec![
+    let mut pieces = vec![
         // In one tile.
         (0, 1),
         (0, lengths(1, 0) - 1),
@@ -57,7 +74,9 @@ fn pieces(tile: u64) -> Vec<(u64, usize)> {
         ((1 << 40) - 7, 7),
         ((0b1011 << 37) + 19 * group + 3 * tile + 9, lengths(16, 1)),
         ((1 << 63) - 2 * group - 1, lengths(40, 0)),
-    ]
+    ];
+    pieces.extend((0..5).map(|_| drawn(tile)));
+    pieces
 }
 
 /// A carry of made-up sums.
