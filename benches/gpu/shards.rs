@@ -295,8 +295,8 @@ fn time_exchange(by: By, gpus: &[Device], bytes: usize) -> Result<(Spread, bool)
     let of_ranks = on_ranks(by, gpus, |rank, mut exchange, gate| {
         let mine = vec![rank as u8 + 1; bytes];
         let mut all = vec![0; bytes * gpus.len()];
-        let mut work = || {
-            let done = exchange.all_gather(&mine, &mut all);
+        let mut work = |all: &mut [u8]| {
+            let done = exchange.all_gather(&mine, all);
             done.map_err(|error| Error::Exchange {
                 call: 0,
                 operation: "an exchange alone".to_owned(),
@@ -305,10 +305,11 @@ fn time_exchange(by: By, gpus: &[Device], bytes: usize) -> Result<(Spread, bool)
             })
         };
         for _ in 0..3 {
-            work()?;
+            work(&mut all)?;
         }
-        let spread = time_together(gate, 2001, &mut work)?;
-        work()?;
+        let spread = time_together(gate, 2001, || work(&mut all))?;
+        all.fill(0);
+        work(&mut all)?;
         let mut packets = (1..).zip(all.chunks(bytes));
         let is_right = packets.all(|(rank, packet)| packet.iter().all(|&byte| byte == rank));
         Ok((spread, is_right))

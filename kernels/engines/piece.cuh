@@ -103,11 +103,11 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
             if (leaves && end % ROW != 0) {
                 EdgeRow ended;
                 this->fold_row(ended, edge, end / ROW);
-                this->leave_row(ended, end);
+                leave_row(ended, end);
             }
         }
         A sum = rows.up_sweep(of_row, before > 0 ? before / ROW : 0);
-        if (leaves) this->leave_siblings(rows, LOG2<ROW>, end / ROW % ROWS);
+        if (leaves) leave_siblings(rows, LOG2<ROW>, end / ROW % ROWS);
         return sum;
     }
 
@@ -137,15 +137,15 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
         Sums sums = this->sums(state);
         u64 place = first + edge.tile.number;
         if (!edge.is_last) sums.publish(place, sum);
-        else this->leave_siblings(warps, LOG2<CHUNK>, edge.to / CHUNK);
+        else leave_siblings(warps, LOG2<CHUNK>, edge.to / CHUNK);
         P before = sums.prefix(place, sink.before(), [&](int level, const A& block) {
-            if (edge.is_last) this->leave(left, level, block);
+            if (edge.is_last) leave(level, block);
         });
         if (edge.is_last) {
             int above = log_tile + levels * Sums::LOG_RADIX;
             for (int level = above + lane; level < 64; level += WARP)
                 if ((carry.position >> level & 1) != 0)
-                    this->leave(left, level, carry.block(level));
+                    leave(level, carry.block(level));
         }
         if (lane > 0) return;
         shared().before = before.value;
@@ -210,6 +210,36 @@ struct PieceEngine : PieceTiles<Sink, Source, Policy,
             A following = i + 1 < RUN ? nodes[(i + 1) % RUN] : after;
             sink.store(edge.tile.start + place, choose(sink.inclusive, following, nodes[i]));
         }
+    }
+
+    // ---- what the piece leaves ----
+
+    /// Leaves the sum of an aligned block before the end, by the logarithm of its length.
+    __device__ __forceinline__ void leave(int level, const A& block) const {
+        left[level] = Operand<A>::of(block);
+    }
+
+    /// Leaves the blocks within a row that end at a place of it, by the lane of that place.
+    __device__ __forceinline__ void leave_row(const EdgeRow& row, int end) const {
+        if ((int)(threadIdx.x % WARP) != end / RUN % WARP) return;
+        leave_siblings(row.lanes, LOG2<RUN>, end / RUN % WARP);
+        // A node lies where its last item lay.
+#pragma unroll
+        for (int level = 0; level < LOG2<RUN>; level++) {
+            int at = (end % RUN >> level << level) - 1;
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                if ((end >> level & 1) != 0 && i == at) leave(level, row.nodes[i]);
+        }
+    }
+
+    /// Leaves the blocks before a lane of a tree whose leaves have 2^leaf items, by that lane.
+    template <class Tree>
+    __device__ __forceinline__ void leave_siblings(const Tree& tree, int leaf, int lane) const {
+        if ((int)(threadIdx.x % WARP) != lane) return;
+#pragma unroll
+        for (int level = 0; level < Tree::LEVELS; level++)
+            if ((lane >> level & 1) != 0) leave(leaf + level, tree.siblings[level][0]);
     }
 };
 

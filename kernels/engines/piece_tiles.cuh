@@ -34,7 +34,7 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
     static __device__ __forceinline__ Shared& shared() { return block_shared<Shared>(); }
 
     Before carry;
-    /// Where the sums of the aligned blocks before the end go, by the logarithms of their lengths.
+    /// Where the sums go that the piece leaves.
     Stored* left;
     /// The first tile and the last, by their places in the stream.
     u64 first, last;
@@ -186,35 +186,6 @@ struct PieceTiles : RowsEngine<Sink, Source, Policy> {
     /// Whether the piece begins within a row of this warp.
     static __device__ __forceinline__ bool begins_in(const Edge& edge) {
         return edge.from % ROW != 0 && edge.from / CHUNK == warp_index();
-    }
-
-    // ---- what the piece leaves ----
-
-    static __device__ __forceinline__ void leave(Stored* to, int level, const A& block) {
-        to[level] = Operand<A>::of(block);
-    }
-
-    /// Leaves the blocks within a row that end at a place of it, by the lane of that place.
-    __device__ __forceinline__ void leave_row(const EdgeRow& row, int end) const {
-        if ((int)(threadIdx.x % WARP) != end / RUN % WARP) return;
-        leave_siblings(row.lanes, LOG2<RUN>, end / RUN % WARP);
-        // A node lies where its last item lay.
-#pragma unroll
-        for (int level = 0; level < LOG2<RUN>; level++) {
-            int at = (end % RUN >> level << level) - 1;
-#pragma unroll
-            for (int i = 0; i < RUN; i++)
-                if ((end >> level & 1) != 0 && i == at) leave(left, level, row.nodes[i]);
-        }
-    }
-
-    /// Leaves the blocks before a lane of a tree whose leaves have 2^leaf items, by that lane.
-    template <class Tree>
-    __device__ __forceinline__ void leave_siblings(const Tree& tree, int leaf, int lane) const {
-        if ((int)(threadIdx.x % WARP) != lane) return;
-#pragma unroll
-        for (int level = 0; level < Tree::LEVELS; level++)
-            if ((lane >> level & 1) != 0) leave(left, leaf + level, tree.siblings[level][0]);
     }
 };
 

@@ -4,7 +4,7 @@
 use super::Nodes;
 use crate::cpu::counter::Counter;
 #[cfg(feature = "cuda")]
-use crate::cpu::counter::blocks_of;
+use crate::cuda::Gpu;
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;
 use crate::ops::Add;
@@ -15,8 +15,6 @@ use crate::{
     Bins, Buffer, Carry, Count, Counted, Device, Element, Function, Monoid, Prefixes, Result, Runs,
     Scanner,
 };
-#[cfg(feature = "cuda")]
-use {crate::cuda::Gpu, std::any::TypeId};
 
 /// Where a [`Shard`](super::Shard) lies: [`Host`] or [`Device`]. It cannot be implemented
 /// elsewhere.
@@ -282,7 +280,10 @@ impl Site for Device {
                 Ok(nodes_on_cpu(start, call.bind(&source)?))
             }
             #[cfg(feature = "cuda")]
-            Backend::Cuda(gpu) => nodes_on_gpu(device, gpu, start, source),
+            Backend::Cuda(gpu) => {
+                let call = Call::<Device>::on(device);
+                nodes_on_gpu(gpu, start, call.bind(&source)?)
+            }
         }
     }
 
@@ -434,26 +435,14 @@ where
     Ok(counters.iter().flat_map(Counter::sums).copied().collect())
 }
 
-/// A part that is one block of elements that are their own accumulators is reduced. All others are
-/// folded as pieces of streams are.
 #[cfg(feature = "cuda")]
-fn nodes_on_gpu<T: Element, Op: Monoid<T>, S: Source<Device, Item = T>>(
-    device: &Device,
+fn nodes_on_gpu<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     gpu: &Gpu,
     start: u64,
-    source: S,
+    part: Bound<'_, F>,
 ) -> Result<Nodes<T, Op>> {
-    let stretch = start..start + source.items()? as u64;
-    let is_block = blocks_of(stretch.clone()).count() == 1;
-    if is_block && TypeId::of::<T>() == TypeId::of::<T::Accumulator>() {
-        let sum = device.reduce::<T, Op>(source)?.widen();
-        let counter = Counter::of_stretch(stretch, vec![sum]).expect("a sum for each block");
-        return Ok(Nodes::of_counter(counter));
-    }
-    let call = Call::<Device>::on(device);
-    let part = call.bind(&source)?;
     let mut counter = Counter::at(start);
-    // SAFETY: the arguments are those of this source, which lies on this GPU.
-    unsafe { gpu.push::<T, Op, S::Form>(part.arguments(), part.len(), &mut counter) }?;
+    // SAFETY: the arguments are those of a source that lies on this GPU.
+    unsafe { gpu.push::<T, Op, F>(part.arguments(), part.len(), &mut counter) }?;
     Ok(Nodes::of_counter(counter))
 }

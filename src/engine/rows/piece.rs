@@ -100,7 +100,7 @@ pub(crate) struct PieceKernels<K> {
 #[cfg(feature = "cuda")]
 impl<K: Clone> PieceKernels<K> {
     /// Those for an operator that costs so many instructions, on such a GPU.
-    pub(crate) fn new(
+    pub(crate) fn of_scans(
         kernel: &dyn Fn(RowPolicy) -> K,
         layouts: Layouts,
         capability: u32,
@@ -108,9 +108,36 @@ impl<K: Clone> PieceKernels<K> {
         multiprocessors: u32,
     ) -> PieceKernels<K> {
         let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
+        PieceKernels::of_rows(kernel, &rows, layouts, multiprocessors)
+    }
+
+    /// Of folds, for which warps need not keep what they have folded.
+    pub(crate) fn of_folds(
+        kernel: &dyn Fn(RowPolicy, u32) -> K,
+        layouts: Layouts,
+        capability: u32,
+        cost: u32,
+        multiprocessors: u32,
+    ) -> PieceKernels<K> {
+        let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
+        let long = rows.last().map(|&policy| {
+            let kernel = kernel(policy, FOLDS_PER_WARP);
+            (kernel, policy, FOLDS_PER_WARP)
+        });
+        let once = |policy| kernel(policy, 1);
+        let kernels = PieceKernels::of_rows(&once, &rows, layouts, multiprocessors);
+        PieceKernels { long, ..kernels }
+    }
+
+    fn of_rows(
+        kernel: &dyn Fn(RowPolicy) -> K,
+        rows: &[RowPolicy],
+        layouts: Layouts,
+        multiprocessors: u32,
+    ) -> PieceKernels<K> {
         let mut candidates = Candidates::new(layouts, Does::Each);
         let mut longest = None;
-        for policy in rows {
+        for &policy in rows {
             let kernel = kernel(policy);
             candidates.add(kernel.clone(), Engine::Rows(policy), Fits::AtOnce);
             longest = Some((kernel, Engine::Rows(policy)));
@@ -122,23 +149,6 @@ impl<K: Clone> PieceKernels<K> {
             long: None,
             multiprocessors,
         }
-    }
-
-    /// Of folds, for which warps need not keep what they have folded.
-    pub(crate) fn of_folds(
-        kernel: &dyn Fn(RowPolicy, u32) -> K,
-        layouts: Layouts,
-        capability: u32,
-        cost: u32,
-        multiprocessors: u32,
-    ) -> PieceKernels<K> {
-        let once = |policy| kernel(policy, 1);
-        let mut kernels = PieceKernels::new(&once, layouts, capability, cost, multiprocessors);
-        let rows = RowPolicy::for_scans_at_once(layouts, capability, cost);
-        let longest = rows.last().copied();
-        kernels.long =
-            longest.map(|policy| (kernel(policy, FOLDS_PER_WARP), policy, FOLDS_PER_WARP));
-        kernels
     }
 
     /// The kernel for `len` items from a position on, and its plan.

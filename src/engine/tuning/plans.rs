@@ -24,16 +24,16 @@ pub(in crate::engine) mod groups {
     pub(in crate::engine) const SUMS_A_BATCH: u64 = 48;
 }
 
-/// How often a warp folds its rows of a long piece of a stream before it waits for the others of its
-/// block. Of `f32`, 2^28 from 2^33 on took 291 µs with 1, 262 with 4 and 259 with 8, and 2^25 52, 49
-/// and 58. Measured: an NVIDIA H200, 2026-11-29, `cargo bench --all-features --bench gpu -- pieces`.
+/// How often a warp folds its rows of a long piece of a stream before it waits for the others of
+/// its block. Of `f32`, 2^28 from 2^33 on took 294 µs with 1, 262 with 4 and 259 with 8, and 2^25
+/// 52, 49 and 58. Measured: an NVIDIA H200, 2026-11-29, `bench-gpu pieces` with other numbers here.
 #[cfg(feature = "cuda")]
 pub(crate) const FOLDS_PER_WARP: u32 = 4;
 
-/// Waves for each launch: a piece of a stream leaves its whole waves to the wave engine if there are
-/// as many. What comes before and after them are launches of their own. Of `f32`, 2^25 from 2^33 on
-/// took 88 µs by rows alone, and 74 by waves; from an odd position on 98 and 99, and 2^23 29 and 46.
-/// Measured: an NVIDIA H200, 2026-11-29, `cargo bench --all-features --bench gpu -- pieces`.
+/// Waves for each launch: a piece of a stream leaves its whole waves to the wave engine if there
+/// are as many. What comes before and after them are launches of their own. Of `f32`, 2^25 from
+/// 2^33 on took 88 µs by rows alone, and 74 by waves; from an odd position on 98 and 99, and 2^23
+/// 29 and 46. Measured: an NVIDIA H200, 2026-11-29, `bench-gpu pieces` with other numbers here.
 #[cfg(feature = "cuda")]
 pub(crate) const PIECE_WAVES: u64 = 5;
 

@@ -18,6 +18,7 @@ use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::CudaContext;
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -102,9 +103,18 @@ impl Gpu {
         if len == 0 {
             return Ok(());
         }
-        let folds = self.kernels(Folds::<T, Op, F>::load_lazily)?;
         let position = counter.end();
         let levels = levels_of(position, len);
+        // A piece that is a block is reduced as an array is, if that gives all bits of its sum.
+        if let [level] = levels[..]
+            && TypeId::of::<T>() == TypeId::of::<T::Accumulator>()
+        {
+            // SAFETY: the caller's.
+            let sum = unsafe { self.reduce::<T, Op, F>(source, len, None) }?;
+            append(&[level], &[sum.widen()], counter, Op::combine);
+            return Ok(());
+        }
+        let folds = self.kernels(Folds::<T, Op, F>::load_lazily)?;
         let place = Place { position, len };
         let sums = self.results_of::<T::Accumulator>(levels.len(), |left| {
             // SAFETY: the caller's.
@@ -243,8 +253,8 @@ impl<T: Element> Pieces<'_, T> {
         })
     }
 
-    /// Appends the sums of parts, which `fold` enqueues: given a part's number, its place, and where
-    /// its sums go.
+    /// Appends the sums of parts, which `fold` enqueues, given a part's number, its place, and
+    /// where its sums go.
     fn push_folded<E: From<Error>>(
         &self,
         parts: &[Range<usize>],

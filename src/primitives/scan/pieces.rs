@@ -60,7 +60,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T
         let multiprocessors = context_multiprocessors(context)?;
         Ok(Pieces {
             kernels: Kernels {
-                rows: PieceKernels::new(&kernel, layouts, capability, cost, multiprocessors),
+                rows: PieceKernels::of_scans(&kernel, layouts, capability, cost, multiprocessors),
                 waves: wave.map(|policies| policies.map(of_waves)),
                 multiprocessors,
             },
