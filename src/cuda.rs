@@ -70,7 +70,8 @@ mod source;
 pub(crate) mod staging;
 mod workspace;
 
-pub use crate::primitives::axis::cuda::{AlongAxis, SegmentedReduceVectors};
+pub use crate::primitives::axis::cuda::AlongAxis;
+pub use crate::primitives::axis::vectors::cuda::SegmentedReduceVectors;
 pub use crate::primitives::collect::cuda::Collect;
 pub use crate::primitives::histogram::cuda::{Histogram, HistogramOf};
 pub use crate::primitives::merge::cuda::{Merge, SortBy};
@@ -104,7 +105,7 @@ pub use source::StreamBinder;
 pub use source::{UpTo, up_to};
 pub use workspace::Workspace;
 
-pub(crate) use gpu::{DeviceArray, DeviceRange, Gpu};
+pub(crate) use gpu::{DeviceArray, Gpu};
 
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, DriverError};

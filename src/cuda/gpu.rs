@@ -1,6 +1,6 @@
 //! One GPU as a [`Device`](crate::Device): a context, a stream, and a workspace that is kept.
 
-use super::kernels;
+use super::kernels::{self, Shell};
 use super::lanes::Lane;
 use super::pinned::Pinned;
 use super::pool::keep_freed_memory;
@@ -134,6 +134,11 @@ impl Gpu {
         load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
     ) -> Result<Arc<K>> {
         kernels::kept(self.context(), load)
+    }
+
+    /// The core of a shell's kernels, which is loaded when it is first asked for.
+    pub(crate) fn core_of<S: Shell>(&self) -> Result<Arc<S::Core>> {
+        kernels::core_of::<S>(self.context())
     }
 
     /// The lanes that no stream of pieces uses.
@@ -298,17 +303,17 @@ impl Gpu {
             .map_err(|error| driver_error("copying on the device", error))
     }
 
-    /// Calls `enqueue` with room for an element, waits for the stream, and gives what is there. The
-    /// room is pinned host memory. Kernels write to it, so nothing is copied from the GPU after
-    /// them.
+    /// Calls `enqueue` with the address of room for an element, waits for the stream, and gives
+    /// what is there. The room is pinned host memory. Kernels write to it, so nothing is copied
+    /// from the GPU after them.
     pub(crate) fn one_result<T: Element>(
         &self,
-        enqueue: impl FnOnce(&mut DeviceRange<'_, T>) -> Result<()>,
+        enqueue: impl FnOnce(u64) -> Result<()>,
     ) -> Result<T> {
         // What follows is compiled once.
         let (mut enqueue, mut result) = (Some(enqueue), T::zeroed());
         let mut enqueue = |address| match enqueue.take() {
-            Some(enqueue) => enqueue(&mut DeviceRange::new(self, address, 0..1)),
+            Some(enqueue) => enqueue(address),
             None => unreachable!("it is called once"),
         };
         self.copy_result(&mut enqueue, bytemuck::bytes_of_mut(&mut result))?;
@@ -399,48 +404,6 @@ impl Gpu {
 
 /// Room for an element: they have fewer bytes.
 const RESULT_BYTES: usize = 4096;
-
-/// Some elements in memory that a GPU reaches, as kernels take them.
-pub(crate) struct DeviceRange<'a, T> {
-    address: u64,
-    len: usize,
-    stream: &'a Arc<CudaStream>,
-    element: PhantomData<T>,
-}
-
-impl<'a, T: Element> DeviceRange<'a, T> {
-    /// Those in a range of what lies at an address.
-    pub(crate) fn new(gpu: &'a Gpu, address: u64, range: Range<usize>) -> Self {
-        DeviceRange {
-            address: address + (range.start * size_of::<T>()) as u64,
-            len: range.len(),
-            stream: gpu.stream(),
-            element: PhantomData,
-        }
-    }
-}
-
-impl<T> DeviceSlice<T> for DeviceRange<'_, T> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn stream(&self) -> &Arc<CudaStream> {
-        self.stream
-    }
-}
-
-impl<T> DevicePtr<T> for DeviceRange<'_, T> {
-    fn device_ptr<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (self.address, SyncOnDrop::Sync(None))
-    }
-}
-
-impl<T> DevicePtrMut<T> for DeviceRange<'_, T> {
-    fn device_ptr_mut<'a>(&'a mut self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (self.address, SyncOnDrop::Sync(None))
-    }
-}
 
 impl<T> DeviceArray<T> {
     pub(crate) fn len(&self) -> usize {

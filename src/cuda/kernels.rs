@@ -97,19 +97,39 @@ pub(crate) fn kept<K: Any + Send + Sync>(
     context: &Arc<CudaContext>,
     load: impl FnOnce(&Arc<CudaContext>) -> Result<K>,
 ) -> Result<Arc<K>> {
-    kept_for(context.cu_ctx() as usize, || load(context))
+    let mut load = Some(load);
+    kept_for(
+        (context.cu_ctx() as usize, TypeId::of::<K>()),
+        &mut || match load.take() {
+            Some(load) => load(context),
+            None => unreachable!("it is called once"),
+        },
+    )
 }
 
+/// A type that names kernels, and holds a value that knows no types: their core. What works with
+/// the core is compiled once for all types and operators.
+pub(crate) trait Shell: 'static {
+    /// The loaded kernels.
+    type Core: Any + Send + Sync;
+
+    /// Loads them.
+    fn load_core(context: &Arc<CudaContext>) -> Result<Self::Core>;
+}
+
+/// The core of a shell, which is loaded when it is first asked for.
+pub(crate) fn core_of<S: Shell>(context: &Arc<CudaContext>) -> Result<Arc<S::Core>> {
+    let key = (context.cu_ctx() as usize, TypeId::of::<S>());
+    kept_for(key, &mut || S::load_core(context))
+}
+
+/// `key` has the type of the kernels, or one that names them.
 fn kept_for<K: Any + Send + Sync>(
-    context: usize,
-    load: impl FnOnce() -> Result<K>,
+    key: (usize, TypeId),
+    load: &mut dyn FnMut() -> Result<K>,
 ) -> Result<Arc<K>> {
-    let mut load = Some(load);
-    let mut load = || match load.take() {
-        Some(load) => Ok(Arc::new(load()?) as Arc<dyn Any + Send + Sync>),
-        None => unreachable!("it is called once"),
-    };
-    let kernels = kept_by((context, TypeId::of::<K>()), &mut load)?;
+    let mut load = || Ok(Arc::new(load()?) as Arc<dyn Any + Send + Sync>);
+    let kernels = kept_by(key, &mut load)?;
     Ok(kernels.downcast().expect("the key has the type"))
 }
 
@@ -348,7 +368,7 @@ mod tests {
     use crate::engine::{Engine, Layouts, Plan, Primitive};
     use crate::ops::{Add, Max};
     use crate::render::Kernels;
-    use crate::source::{Slice, SliceArguments};
+    use crate::source::SliceArguments;
     use cudarc::driver::{DevicePtr, DevicePtrMut};
 
     /// A load takes long, and may ask for other kernels.
@@ -358,16 +378,31 @@ mod tests {
         struct Outer(u32);
         #[derive(Debug, PartialEq)]
         struct Inner(u32);
+        fn kept<K: Any + Send + Sync>(
+            context: usize,
+            load: impl Fn() -> Result<K>,
+        ) -> Result<Arc<K>> {
+            kept_for((context, TypeId::of::<K>()), &mut || load())
+        }
         // No context has this address.
         let outer = |number| {
-            kept_for(1, move || {
-                let inner = kept_for(1, || Ok(Inner(number)))?;
+            kept(1, move || {
+                let inner = kept(1, || Ok(Inner(number)))?;
                 Ok(Outer(inner.0 + 1))
             })
         };
         assert_eq!(*outer(1).unwrap(), Outer(2));
         assert_eq!(*outer(7).unwrap(), Outer(2));
-        assert_eq!(*kept_for(3, || Ok(Outer(9))).unwrap(), Outer(9));
+        assert_eq!(*kept(3, || Ok(Outer(9))).unwrap(), Outer(9));
+    }
+
+    /// Shells of one core do not get each other's kernels.
+    #[test]
+    fn a_core_is_that_of_its_shell() {
+        let core = |shell: TypeId, number: u32| kept_for((5, shell), &mut || Ok(number));
+        assert_eq!(*core(TypeId::of::<u8>(), 8).unwrap(), 8);
+        assert_eq!(*core(TypeId::of::<u16>(), 16).unwrap(), 16);
+        assert_eq!(*core(TypeId::of::<u8>(), 9).unwrap(), 8);
     }
 
     fn skip(what: &str, why: &str) {
@@ -430,7 +465,8 @@ mod tests {
         let kernels = Loaded::from_image(&kernel, &context, Target::Ptx(oldest), image).unwrap();
 
         let data: Vec<f32> = (0..100_003_u32).map(|i| i as f32 * 0.37 - 5.0).collect();
-        let plan = Plan::new(Layouts::of_slice::<f32>(), Primitive::Reduce, data.len());
+        let layouts = Layouts::of_slice::<f32>();
+        let plan = Plan::new(layouts, Primitive::Reduce, data.len());
         let input = stream.clone_htod(&data).unwrap();
         let mut output = stream.alloc_zeros::<f32>(1).unwrap();
         let bytes = plan.workspace_bytes();
@@ -447,7 +483,7 @@ mod tests {
             reverse: false,
         };
         // SAFETY: the allocations have the plan's sizes and live until the copy below has waited.
-        unsafe { enqueue::<f32, Slice<f32>>(&kernels, &stream, &plan, &call) }.unwrap();
+        unsafe { enqueue(&kernels, &stream, &plan, layouts, &call) }.unwrap();
         let result = stream.clone_dtoh(&output).unwrap()[0];
         assert_eq!(
             result.to_bits(),

@@ -2,10 +2,10 @@
 
 use super::kernels::Loaded;
 use super::launch::{Grid, blocks, launch};
+use crate::Result;
 use crate::engine::{Layouts, Plan, Step};
 use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
-use crate::source::{Form, SliceArguments};
-use crate::{Element, Result};
+use crate::source::SliceArguments;
 use cudarc::driver::CudaStream;
 
 /// What one call reads and writes. `S` is a form's arguments.
@@ -30,15 +30,16 @@ pub(crate) struct Call<S, A> {
 ///
 /// The addresses must be valid for the plan's lengths, in the stream's context, until the launches
 /// are done; nothing else may write to them meanwhile. `kernels` must be those of the plan's types.
-pub(crate) unsafe fn enqueue<T: Element, F: Form<Item = T>>(
+pub(crate) unsafe fn enqueue<S: Copy, A: Copy>(
     kernels: &Loaded,
     stream: &CudaStream,
     plan: &Plan,
-    call: &Call<F::Arguments, T::Accumulator>,
+    layouts: Layouts,
+    call: &Call<S, A>,
 ) -> Result<()> {
     let layouts = match call.reverse {
-        false => Layouts::of::<F>(),
-        true => Layouts::of::<F>().in_reverse(),
+        false => layouts,
+        true => layouts.in_reverse(),
     };
     let sums = layouts.has_functions_of_sums();
     each_launch(plan, call.workspace.address, &mut |launch| {

@@ -1,26 +1,24 @@
 //! Axes for callers that bring their own stream and slices.
 
 use super::Axis;
-use super::kernel::{self, AxisArguments, AxisSegmentsArguments};
+use super::kernel::{self, AxisArguments, REDUCE, REDUCE_SUMS, SCAN, SCAN_SUMS};
 use super::plan::{AxisLevel, AxisPlan, AxisPolicy};
-use super::segments::rows_of;
 use crate::cpu::PrefixKind;
-use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::checks::{assert_length_is_known, bind, check_call};
+use crate::cuda::kernels::{Loaded, Shell};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::HEADER_BYTES;
+use crate::engine::{HEADER_BYTES, accumulator_layout};
 use crate::primitives::scan::Prefixes;
+use crate::primitives::segmented::Rows;
 use crate::primitives::segmented::cuda::SegmentedReduce;
 use crate::primitives::segmented::scan::cuda::SegmentedScan;
-use crate::primitives::segmented::{Cut, OffsetsOf, Rows, Segments};
-use crate::render::{Function, Named};
+use crate::render::{Function, Kernel};
 use crate::source::{Form, Slice, SliceArguments, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The kernels of reductions and scans along an axis with `Op`, of sources of the form `F`, loaded
@@ -47,35 +45,23 @@ use std::sync::Arc;
 /// lanes are cut into. It reads each item once. A scan of lanes that are cut reads them twice.
 #[derive(Debug)]
 pub struct AlongAxis<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
-    context: Arc<CudaContext>,
-    kernels: AxisKernels<T, F>,
+    core: Core,
     rows: SegmentedReduce<T, Op, F, Rows>,
     scanned_rows: SegmentedScan<T, Op, F, Rows>,
 }
 
-/// The same, whatever the operator: this is compiled once for all of them.
-#[derive(Debug)]
-struct AxisKernels<T: Element, F: Form<Item = T>> {
+/// The kernels for lanes that are no rows. They know no types.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
     loaded: Arc<Loaded>,
     policy: AxisPolicy,
-    identity: fn() -> T,
-    named: Named<F>,
-}
-
-impl<T: Element, F: Form<Item = T>> Clone for AxisKernels<T, F> {
-    fn clone(&self) -> Self {
-        AxisKernels {
-            loaded: self.loaded.clone(),
-            ..*self
-        }
-    }
+    sum_bytes: usize,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for AlongAxis<T, Op, F> {
     fn clone(&self) -> Self {
         AlongAxis {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
+            core: self.core.clone(),
             rows: self.rows.clone(),
             scanned_rows: self.scanned_rows.clone(),
         }
@@ -90,19 +76,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        require_driver()?;
-        let policy = AxisPolicy::of::<T>();
-        let kernel = kernel::AxisLanes::<T, Op, F>::kernel(policy);
         Ok(AlongAxis {
-            context: context.clone(),
-            kernels: AxisKernels {
-                loaded: Loaded::get(&kernel, context)?,
-                policy,
-                identity: Op::identity,
-                named: PhantomData,
-            },
+            core: Self::load_core(context)?,
             rows: SegmentedReduce::load(context)?,
             scanned_rows: SegmentedScan::load(context)?,
         })
@@ -114,7 +89,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
             self.rows.workspace_bytes(axis.items()),
             self.scanned_rows.workspace_bytes(axis.items()),
         ];
-        let own = self.kernels.plan(&axis).end as usize;
+        let own = self.core.workspace_bytes(&axis);
         match axis.is_rows() {
             true => own.max(of_rows[0]).max(of_rows[1]),
             false => own,
@@ -180,19 +155,19 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, self.core.context());
         let (source, items) = bind(&mut binder, &input)?;
         axis.check(items)?;
         Error::check_length(axis.lanes(), output.len())?;
         let written = [("output", &**output.stream())];
         let bytes = self.workspace_bytes(axis);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(self.core.context(), stream, &written, workspace, bytes)?;
         let (out, _writing) = output.device_ptr_mut(stream);
         // SAFETY: all was checked, and is borrowed until the launches are enqueued. Afterwards the
         // stream's order and cudarc's events protect it.
         unsafe {
-            self.kernels
-                .run_reduce(stream, source, &axis, init, out, workspace)
+            let call = Call::of::<T, Op>(source, &axis, init);
+            self.core.reduce(stream, call, out, workspace)
         }
     }
 
@@ -215,221 +190,285 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
             let (kernels, rows) = (&self.scanned_rows, Rows::new(axis.outer, axis.len));
             return kernels.enqueue(stream, prefixes, input, rows, output, workspace);
         }
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, self.core.context());
         let (source, items) = bind(&mut binder, &input)?;
         axis.check(items)?;
         Error::check_length(axis.items(), output.len())?;
         let written = [("output", &**output.stream())];
         let bytes = self.workspace_bytes(axis);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(self.core.context(), stream, &written, workspace, bytes)?;
         let (out, _writing) = output.device_ptr_mut(stream);
-        let to = axis.compact();
+        let call = Call::of::<T, Op>(source, &axis, prefixes.init);
+        let results = Results::of(&prefixes, out, axis.compact());
         // SAFETY: as for reductions.
-        unsafe {
-            self.kernels
-                .run_scan(stream, source, &axis, prefixes, (out, &to), workspace)
+        unsafe { self.core.scan(stream, call, results, workspace) }
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Shell for AlongAxis<T, Op, F> {
+    type Core = Core;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Core> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        let policy = AxisPolicy::of::<T>();
+        let kernel = kernel::AxisLanes::<T, Op, F>::kernel(policy);
+        Core::load(context, &kernel, policy, accumulator_layout::<T>().size())
+    }
+}
+
+/// What is folded or scanned: the arguments of a source that holds the array, and what comes first
+/// in each lane, or else is shown where nothing does.
+struct Call<'a, S, A> {
+    source: S,
+    axis: &'a Axis,
+    init: A,
+    seeded: u32,
+}
+
+impl<'a, S, A> Call<'a, S, A> {
+    fn of<T: Element<Accumulator = A>, Op: Monoid<T>>(
+        source: S,
+        axis: &'a Axis,
+        init: Option<T>,
+    ) -> Self {
+        Call {
+            source,
+            axis,
+            init: init.unwrap_or_else(Op::identity).widen(),
+            seeded: u32::from(init.is_some()),
         }
     }
 }
 
-impl<T: Element, F: Form<Item = T>> AxisKernels<T, F> {
-    const REDUCE: Function<kernel::ArgumentsOf<T, F>> = Function::new(kernel::REDUCE);
-    const REDUCE_SUMS: Function<kernel::ArgumentsOfSums<T>> = Function::new(kernel::REDUCE_SUMS);
-    const SCAN: Function<kernel::ArgumentsOf<T, F>> = Function::new(kernel::SCAN);
-    const SCAN_SUMS: Function<kernel::ArgumentsOfSums<T>> = Function::new(kernel::SCAN_SUMS);
+/// What a scan gives: which prefixes, and where they lie.
+struct Results {
+    out: u64,
+    to: Axis,
+    inclusive: u32,
+    reverse: u32,
+}
+
+impl Results {
+    fn of<T>(prefixes: &Prefixes<T>, out: u64, to: Axis) -> Results {
+        Results {
+            out,
+            to,
+            inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
+            reverse: u32::from(prefixes.reverse),
+        }
+    }
+}
+
+/// Compiled for the layouts of arguments, whatever the operator.
+impl Core {
+    fn load(
+        context: &Arc<CudaContext>,
+        kernel: &Kernel,
+        policy: AxisPolicy,
+        sum_bytes: usize,
+    ) -> Result<Core> {
+        require_driver()?;
+        Ok(Core {
+            loaded: Loaded::get(kernel, context)?,
+            policy,
+            sum_bytes,
+        })
+    }
+
+    fn context(&self) -> &Arc<CudaContext> {
+        self.loaded.context()
+    }
 
     fn plan(&self, axis: &Axis) -> AxisPlan {
-        AxisPlan::new::<T>(self.policy, axis, HEADER_BYTES as u64)
+        AxisPlan::for_sums(self.sum_bytes, self.policy, axis, HEADER_BYTES as u64)
+    }
+
+    fn workspace_bytes(&self, axis: &Axis) -> usize {
+        self.plan(axis).end as usize
     }
 
     /// # Safety
     ///
     /// The arguments are of a source in the kernels' context that holds the array and stays until
-    /// the work on the stream is done; there is room for all results.
-    unsafe fn run_reduce(
+    /// the work on the stream is done, and those that the kernels take; there is room for all
+    /// results.
+    unsafe fn reduce<S: Copy, A: Copy>(
         &self,
         stream: &CudaStream,
-        source: F::Arguments,
-        axis: &Axis,
-        init: Option<T>,
+        call: Call<'_, S, A>,
         out: u64,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        if axis.lanes() == 0 {
+        if call.axis.lanes() == 0 {
             return Ok(());
         }
-        let plan = self.plan(axis);
+        let plan = self.plan(call.axis);
         let workspace = workspace.arguments(stream, plan.end as usize)?.address;
-        let call = Call {
-            axis,
+        let run = Run {
+            core: self,
+            stream,
+            call,
             plan: &plan,
             workspace,
-            init: init.map(T::widen),
         };
         for (number, level) in plan.levels.iter().enumerate() {
-            let last = (!level.is_last).then_some(());
-            let sums = last.map_or(0, |()| workspace + level.sums);
-            let rests = workspace + plan.rests;
+            let written = Written {
+                out,
+                sums: if level.is_last {
+                    0
+                } else {
+                    workspace + level.sums
+                },
+                rests: workspace + plan.rests,
+                ..Written::default()
+            };
             // SAFETY: the caller's; the workspace has room for what the plan keeps.
-            unsafe {
-                match number {
-                    0 => {
-                        let strides = (axis.outer_stride, axis.stride);
-                        let given = AxisArguments {
-                            out,
-                            sums,
-                            rests,
-                            ..self.arguments(&call, level, source, strides)
-                        };
-                        launch(
-                            &self.loaded,
-                            stream,
-                            &Self::REDUCE,
-                            self.grid(&given)?,
-                            given,
-                        )?;
-                    }
-                    _ => {
-                        let given = AxisArguments {
-                            out,
-                            sums,
-                            rests,
-                            ..self.arguments_of_sums(&call, number)
-                        };
-                        let function = &Self::REDUCE_SUMS;
-                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
-                    }
-                }
-            }
+            unsafe { run.launch([REDUCE, REDUCE_SUMS], number, written)? };
         }
         Ok(())
     }
 
     /// # Safety
     ///
-    /// As for [`run_reduce`](AxisKernels::run_reduce). The results may replace the items.
-    unsafe fn run_scan(
+    /// As for [`reduce`](Core::reduce). The results may replace the items.
+    unsafe fn scan<S: Copy, A: Copy>(
         &self,
         stream: &CudaStream,
-        source: F::Arguments,
-        axis: &Axis,
-        prefixes: Prefixes<T>,
-        (out, to): (u64, &Axis),
+        call: Call<'_, S, A>,
+        results: Results,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        if axis.items() == 0 {
+        if call.axis.items() == 0 {
             return Ok(());
         }
-        let plan = self.plan(axis);
+        let (plan, inner) = (self.plan(call.axis), call.axis.inner as u64);
         let workspace = workspace.arguments(stream, plan.end as usize)?.address;
-        let call = Call {
-            axis,
+        let run = Run {
+            core: self,
+            stream,
+            call,
             plan: &plan,
             workspace,
-            init: prefixes.init.map(T::widen),
         };
-        let reverse = u32::from(prefixes.reverse);
-        let strides = (axis.outer_stride, axis.stride);
-        let items = |level| AxisArguments {
-            reverse,
-            ..self.arguments(&call, level, source, strides)
+        let of_level = |number| Written {
+            reverse: if number == 0 { results.reverse } else { 0 },
+            ..Written::default()
         };
-        // SAFETY: the caller's; the workspace has room for what the plan keeps.
-        unsafe {
-            // Up: the sums of whole chunks.
-            for (number, level) in plan.levels.iter().enumerate() {
-                if level.is_last {
-                    continue;
-                }
-                let sums = workspace + level.sums;
-                match number {
-                    0 => {
-                        let given = AxisArguments {
-                            sums,
-                            ..items(level)
-                        };
-                        let function = &Self::REDUCE;
-                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
-                    }
-                    _ => {
-                        let given = AxisArguments {
-                            sums,
-                            ..self.arguments_of_sums(&call, number)
-                        };
-                        let function = &Self::REDUCE_SUMS;
-                        launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
-                    }
-                }
+        // Up: the sums of whole chunks.
+        for (number, level) in plan.levels.iter().enumerate() {
+            if level.is_last {
+                continue;
             }
-            // Down: prefixes of sums, which seed the level below.
-            for (number, level) in plan.levels.iter().enumerate().rev() {
-                let seeds = if level.is_last {
+            let written = Written {
+                sums: workspace + level.sums,
+                ..of_level(number)
+            };
+            // SAFETY: the caller's; the workspace has room for what the plan keeps.
+            unsafe { run.launch([REDUCE, REDUCE_SUMS], number, written)? };
+        }
+        // Down: prefixes of sums, which seed the level below.
+        for (number, level) in plan.levels.iter().enumerate().rev() {
+            let seeded = Written {
+                sums: if level.is_last {
                     0
                 } else {
                     workspace + level.seeds
-                };
-                if number == 0 {
-                    let given = AxisArguments {
-                        out,
-                        sums: seeds,
-                        inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
-                        out_outer_stride: to.outer_stride as u64,
-                        out_stride: to.stride as u64,
-                        ..items(level)
-                    };
-                    let function = &Self::SCAN;
-                    launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
-                } else {
-                    let inner = axis.inner as u64;
-                    let given = AxisArguments {
-                        out: workspace + plan.levels[number - 1].seeds,
-                        sums: seeds,
-                        closed: 1,
-                        out_outer_stride: (level.length + 1) * inner,
-                        out_stride: inner,
-                        ..self.arguments_of_sums(&call, number)
-                    };
-                    let function = &Self::SCAN_SUMS;
-                    launch(&self.loaded, stream, function, self.grid(&given)?, given)?;
-                }
-            }
+                },
+                ..of_level(number)
+            };
+            let written = match number {
+                0 => Written {
+                    out: results.out,
+                    inclusive: results.inclusive,
+                    out_outer_stride: results.to.outer_stride as u64,
+                    out_stride: results.to.stride as u64,
+                    ..seeded
+                },
+                _ => Written {
+                    out: workspace + plan.levels[number - 1].seeds,
+                    closed: 1,
+                    out_outer_stride: (level.length + 1) * inner,
+                    out_stride: inner,
+                    ..seeded
+                },
+            };
+            // SAFETY: as above.
+            unsafe { run.launch([SCAN, SCAN_SUMS], number, written)? };
         }
         Ok(())
     }
+}
 
-    fn grid<S>(&self, given: &AxisArguments<S, T::Accumulator>) -> Result<Grid> {
-        let threads = self.policy.threads;
-        let blocks = blocks(given.threads.div_ceil(threads.into()), given.threads)?;
-        Ok(Grid::new(blocks, threads, 0))
-    }
+/// What all launches of a call share.
+struct Run<'a, S, A> {
+    core: &'a Core,
+    stream: &'a CudaStream,
+    call: Call<'a, S, A>,
+    plan: &'a AxisPlan,
+    workspace: u64,
+}
 
-    /// What a launch over the sums of the level below takes.
-    fn arguments_of_sums(
+/// What a launch writes, and how: see [`AxisArguments`].
+#[derive(Default)]
+struct Written {
+    out: u64,
+    sums: u64,
+    rests: u64,
+    out_outer_stride: u64,
+    out_stride: u64,
+    reverse: u32,
+    inclusive: u32,
+    closed: u32,
+}
+
+impl<S: Copy, A: Copy> Run<'_, S, A> {
+    /// Launches the first function over items, or the second one over the sums of the level below.
+    ///
+    /// # Safety
+    ///
+    /// The functions take such arguments, and the memory that is written is there.
+    unsafe fn launch(
         &self,
-        call: &Call<'_, T::Accumulator>,
+        [of_items, of_sums]: [&'static str; 2],
         number: usize,
-    ) -> kernel::ArgumentsOfSums<T> {
-        let (level, inner) = (&call.plan.levels[number], call.axis.inner);
-        let address = call.workspace + call.plan.levels[number - 1].sums;
-        let source = SliceArguments { address };
-        let strides = (level.length as usize * inner, inner);
-        self.arguments(call, level, source, strides)
+        written: Written,
+    ) -> Result<()> {
+        let axis = self.call.axis;
+        let strides = (axis.outer_stride, axis.stride);
+        let (level, inner) = (&self.plan.levels[number], axis.inner);
+        let Some(below) = number.checked_sub(1) else {
+            let source = self.call.source;
+            // SAFETY: the caller's.
+            return unsafe { self.launch_from(of_items, level, source, strides, written) };
+        };
+        let address = self.workspace + self.plan.levels[below].sums;
+        let (source, strides) = (
+            SliceArguments { address },
+            (level.length as usize * inner, inner),
+        );
+        // SAFETY: the caller's.
+        unsafe { self.launch_from(of_sums, level, source, strides, written) }
     }
 
-    fn arguments<S>(
+    /// # Safety
+    ///
+    /// As of [`launch`](Run::launch).
+    unsafe fn launch_from<R: Copy>(
         &self,
-        call: &Call<'_, T::Accumulator>,
+        function: &'static str,
         level: &AxisLevel,
-        source: S,
+        source: R,
         (outer_stride, stride): (usize, usize),
-    ) -> AxisArguments<S, T::Accumulator> {
-        let axis = call.axis;
+        written: Written,
+    ) -> Result<()> {
+        let axis = self.call.axis;
         let (lanes, chunks) = (axis.lanes() as u64, level.chunks());
-        AxisArguments {
+        let given = AxisArguments {
             source,
-            out: 0,
-            sums: 0,
-            rests: 0,
+            out: written.out,
+            sums: written.sums,
+            rests: written.rests,
             length: level.length,
             inner: axis.inner as u64,
             outer_stride: outer_stride as u64,
@@ -438,25 +477,22 @@ impl<T: Element, F: Form<Item = T>> AxisKernels<T, F> {
             threads: lanes * chunks,
             whole_length: axis.len as u64,
             lanes,
-            out_outer_stride: 0,
-            out_stride: 0,
+            out_outer_stride: written.out_outer_stride,
+            out_stride: written.out_stride,
             log_chunk: level.log_chunk,
             shift: level.shift,
-            reverse: 0,
-            seeded: u32::from(call.init.is_some()),
-            inclusive: 0,
-            closed: 0,
-            init: call.init.unwrap_or_else(|| (self.identity)().widen()),
-        }
+            reverse: written.reverse,
+            seeded: self.call.seeded,
+            inclusive: written.inclusive,
+            closed: written.closed,
+            init: self.call.init,
+        };
+        let threads = self.core.policy.threads;
+        let blocks = blocks(given.threads.div_ceil(threads.into()), given.threads)?;
+        let (grid, function) = (Grid::new(blocks, threads, 0), Function::new(function));
+        // SAFETY: the caller's.
+        unsafe { launch(&self.core.loaded, self.stream, &function, grid, given) }
     }
-}
-
-/// What all launches of a call share.
-struct Call<'a, A> {
-    axis: &'a Axis,
-    plan: &'a AxisPlan,
-    workspace: u64,
-    init: Option<A>,
 }
 
 impl<T: Element, Op: Monoid<T>> AlongAxis<T, Op> {
@@ -480,14 +516,12 @@ impl<T: Element, Op: Monoid<T>> AlongAxis<T, Op> {
         }
         let written = [("data", &**data.stream())];
         let bytes = self.workspace_bytes(axis);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(self.core.context(), stream, &written, workspace, bytes)?;
         let (address, _writing) = data.device_ptr_mut(stream);
-        let source = SliceArguments { address };
+        let call = Call::of::<T, Op>(SliceArguments { address }, &axis, prefixes.init);
+        let results = Results::of(&prefixes, address, axis);
         // SAFETY: as for other scans. A thread reads its rows before it writes there.
-        unsafe {
-            self.kernels
-                .run_scan(stream, source, &axis, prefixes, (address, &axis), workspace)
-        }
+        unsafe { self.core.scan(stream, call, results, workspace) }
     }
 }
 
@@ -504,14 +538,11 @@ pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     init: Option<T>,
     out: u64,
 ) -> Result<()> {
-    let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
-    gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
+    let core = gpu.core_of::<AlongAxis<T, Op, F>>()?;
+    let call = Call::of::<T, Op>(source, axis, init);
+    gpu.with_workspace(core.workspace_bytes(axis), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe {
-            along
-                .kernels
-                .run_reduce(stream, source, axis, init, out, workspace)
-        }
+        unsafe { core.reduce(stream, call, out, workspace) }
     })
 }
 
@@ -527,193 +558,11 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
     prefixes: Prefixes<T>,
     (out, to): (u64, &Axis),
 ) -> Result<()> {
-    let along = gpu.kernels(AlongAxis::<T, Op, F>::load)?;
-    gpu.with_workspace(along.workspace_bytes(*axis), |stream, workspace| {
+    let core = gpu.core_of::<AlongAxis<T, Op, F>>()?;
+    let call = Call::of::<T, Op>(source, axis, prefixes.init);
+    let results = Results::of(&prefixes, out, *to);
+    gpu.with_workspace(core.workspace_bytes(axis), |stream, workspace| {
         // SAFETY: as above.
-        unsafe {
-            along
-                .kernels
-                .run_scan(stream, source, axis, prefixes, (out, to), workspace)
-        }
+        unsafe { core.scan(stream, call, results, workspace) }
     })
-}
-
-/// The kernel that folds segments of rows with `Op`, of sources of the form `F`, loaded into a
-/// context; `C` says how segments are given. Cheap to clone.
-///
-/// ```no_run
-/// use warpfold::{Offsets, OffsetsOf, ops::Add, source::Slice};
-/// use warpfold::cuda::{SegmentedReduceVectors, cudarc::driver::CudaContext};
-///
-/// let context = CudaContext::new(0)?;
-/// let stream = context.default_stream();
-/// let rows = stream.clone_htod(&[1.0_f32, 10.0, 2.0, 20.0])?;
-/// let offsets = stream.clone_htod(&[0_u32, 2])?;
-/// let mut sums = stream.alloc_zeros::<f32>(2)?;
-///
-/// let reduce = SegmentedReduceVectors::<f32, Add, Slice<f32>, OffsetsOf<u32>>::load(&context)?;
-/// reduce.enqueue(&stream, &rows, 2, Offsets::unchecked(&offsets)?, &mut sums)?;
-/// assert_eq!(stream.clone_dtoh(&sums)?, [3.0, 30.0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// A call is one launch, and takes no workspace.
-#[derive(Debug)]
-pub struct SegmentedReduceVectors<
-    T: Element,
-    Op: Monoid<T>,
-    F: Form<Item = T> = Slice<T>,
-    C: Cut = OffsetsOf<u64>,
-> {
-    context: Arc<CudaContext>,
-    kernels: Arc<Loaded>,
-    policy: AxisPolicy,
-    named: Named<(T, Op, F, C)>,
-}
-
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone
-    for SegmentedReduceVectors<T, Op, F, C>
-{
-    fn clone(&self) -> Self {
-        SegmentedReduceVectors {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
-            ..*self
-        }
-    }
-}
-
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVectors<T, Op, F, C> {
-    /// Loads the kernel.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
-    /// [`Error::Driver`].
-    pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        require_driver()?;
-        let policy = AxisPolicy::of::<T>();
-        let kernel = kernel::AxisSegments::<T, Op, F, C>::kernel(policy);
-        Ok(SegmentedReduceVectors {
-            context: context.clone(),
-            kernels: Loaded::get(&kernel, context)?,
-            policy,
-            named: PhantomData,
-        })
-    }
-
-    /// Enqueues the fold of each segment of rows of `inner` items into `output`, which has a row
-    /// for each segment. Empty segments give the identity.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Axis`] if the items are no rows, [`Error::Length`] if `output` has another length,
-    /// [`Error::Segments`] if the segments are known to pass the last row, [`Error::WrongDevice`]
-    /// if something belongs to another context, [`Error::Zip`] if zipped sources have different
-    /// lengths, [`Error::Driver`] if the launch fails.
-    pub fn enqueue(
-        &self,
-        stream: &CudaStream,
-        input: impl Source<CudaStream, Item = T, Form = F>,
-        inner: usize,
-        segments: impl Segments<CudaStream, Cut = C>,
-        output: &mut impl DevicePtrMut<T>,
-    ) -> Result<()> {
-        self.enqueue_with(stream, None, input, inner, segments, output)
-    }
-
-    /// Enqueues the fold of `init` and each column of each segment. Empty segments give `init`.
-    /// Otherwise as [`enqueue`](SegmentedReduceVectors::enqueue).
-    ///
-    /// # Errors
-    ///
-    /// As [`enqueue`](SegmentedReduceVectors::enqueue).
-    pub fn enqueue_from(
-        &self,
-        stream: &CudaStream,
-        init: T,
-        input: impl Source<CudaStream, Item = T, Form = F>,
-        inner: usize,
-        segments: impl Segments<CudaStream, Cut = C>,
-        output: &mut impl DevicePtrMut<T>,
-    ) -> Result<()> {
-        self.enqueue_with(stream, Some(init), input, inner, segments, output)
-    }
-
-    fn enqueue_with(
-        &self,
-        stream: &CudaStream,
-        init: Option<T>,
-        input: impl Source<CudaStream, Item = T, Form = F>,
-        inner: usize,
-        segments: impl Segments<CudaStream, Cut = C>,
-        output: &mut impl DevicePtrMut<T>,
-    ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
-        let (source, items) = bind(&mut binder, &input)?;
-        let (_, rows) = rows_of(items, inner)?;
-        let bound = segments.bind(&mut binder, rows)?;
-        Error::check_length(segments.count().saturating_mul(inner), output.len())?;
-        check_streams(&self.context, stream, &[("output", &**output.stream())])?;
-        let results = output.len();
-        let (out, _writing) = output.device_ptr_mut(stream);
-        // SAFETY: all was checked, and is borrowed until the launch is enqueued. Afterwards the
-        // stream's order and cudarc's events protect it.
-        unsafe { self.run(stream, (source, bound), inner, results, init, out) }
-    }
-
-    /// # Safety
-    ///
-    /// The arguments are of the kernel's context, and stay until the work on the stream is done;
-    /// there is room for all results, a row of `inner` for each segment.
-    unsafe fn run(
-        &self,
-        stream: &CudaStream,
-        (source, segments): (F::Arguments, C::Arguments),
-        inner: usize,
-        results: usize,
-        init: Option<T>,
-        out: u64,
-    ) -> Result<()> {
-        if results == 0 {
-            return Ok(());
-        }
-        let given = AxisSegmentsArguments {
-            source,
-            segments,
-            out,
-            inner: inner as u64,
-            threads: results as u64,
-            seeded: u32::from(init.is_some()),
-            unused: 0,
-            init: init.unwrap_or_else(Op::identity).widen(),
-        };
-        let threads = self.policy.threads;
-        let blocks = blocks((results as u64).div_ceil(threads.into()), results as u64)?;
-        let function = &kernel::AxisSegments::<T, Op, F, C>::REDUCE;
-        let grid = Grid::new(blocks, threads, 0);
-        // SAFETY: the caller's.
-        unsafe { launch(&self.kernels, stream, function, grid, given) }
-    }
-}
-
-/// Folds segments of rows on a GPU's stream.
-///
-/// # Safety
-///
-/// The arguments are those of a source and of segments of its rows in this GPU's memory, which stay
-/// borrowed. There is room for all results.
-pub(super) unsafe fn reduce_segments_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
-    gpu: &Gpu,
-    bound: (F::Arguments, C::Arguments),
-    inner: usize,
-    results: usize,
-    init: Option<T>,
-    out: u64,
-) -> Result<()> {
-    let reduce = gpu.kernels(SegmentedReduceVectors::<T, Op, F, C>::load)?;
-    // SAFETY: the caller's; the stream keeps calls and frees in order.
-    unsafe { reduce.run(gpu.stream(), bound, inner, results, init, out) }
 }

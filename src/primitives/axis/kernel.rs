@@ -19,6 +19,8 @@ pub(super) const REDUCE_SUMS: &str = "axis_reduce_sums";
 pub(super) const SCAN: &str = "axis_scan";
 /// See [`REDUCE`].
 pub(super) const SCAN_SUMS: &str = "axis_scan_sums";
+/// See [`REDUCE`].
+pub(super) const SEGMENTS: &str = "axis_segments";
 
 /// The kernels that fold and scan the lanes of sources of a form with `Op`.
 #[derive(Debug)]
@@ -153,7 +155,7 @@ pub(crate) type SegmentsArgumentsOf<T, F, C> = AxisSegmentsArguments<
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> AxisSegments<T, Op, F, C> {
     /// The function.
-    pub const REDUCE: Function<SegmentsArgumentsOf<T, F, C>> = Function::new("axis_segments");
+    pub const REDUCE: Function<SegmentsArgumentsOf<T, F, C>> = Function::new(SEGMENTS);
 
     /// The kernel.
     pub fn kernel(policy: AxisPolicy) -> Kernel {

@@ -5,11 +5,11 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod plan;
-mod segments;
 mod shape;
+pub(crate) mod vectors;
 
-pub use segments::{segmented_reduce_vectors, segmented_reduce_vectors_from};
 pub use shape::Axis;
+pub use vectors::{segmented_reduce_vectors, segmented_reduce_vectors_from};
 
 #[cfg(feature = "cuda")]
 use crate::cuda::Gpu;

@@ -109,7 +109,17 @@ pub struct AxisPlan {
 impl AxisPlan {
     /// The plan for an axis, in a workspace from `start` on.
     pub fn new<T: Element>(policy: AxisPolicy, axis: &Axis, start: u64) -> AxisPlan {
-        let sum = accumulator_layout::<T>().size() as u64;
+        AxisPlan::for_sums(accumulator_layout::<T>().size(), policy, axis, start)
+    }
+
+    /// The plan for sums of so many bytes.
+    pub(super) fn for_sums(
+        sum_bytes: usize,
+        policy: AxisPolicy,
+        axis: &Axis,
+        start: u64,
+    ) -> AxisPlan {
+        let sum = sum_bytes as u64;
         let lanes = axis.lanes() as u64;
         let (mut length, mut shift) = (axis.lane_len() as u64, 0);
         let (mut levels, mut at) = (Vec::new(), start);

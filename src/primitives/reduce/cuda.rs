@@ -2,12 +2,14 @@
 
 use super::candidates;
 use super::kernel::{self, ReduceArguments};
-use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::checks::{
+    assert_length_is_known, bind, check_call, check_holds_one, check_streams,
+};
+use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{DeviceRange, Gpu, StreamBinder, Workspace, context_capability};
+use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Cut};
 use crate::engine::{
@@ -40,36 +42,22 @@ use std::sync::Arc;
 /// As for [`Scan`](crate::cuda::Scan); the two can share one. Short inputs do not use it.
 #[derive(Debug)]
 pub struct Reduce<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
-    pub(crate) kernels: Kernels<T, F>,
-    operator: Named<Op>,
+    core: Core,
+    named: Named<(T, Op, F)>,
 }
 
-/// The same, whatever the operator: this is compiled once for all of them.
-#[derive(Debug)]
-pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
+/// The kernels, which know no types.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
     context: Arc<CudaContext>,
     candidates: Candidates<Lazy>,
+    layouts: Layouts,
     multiprocessors: u32,
-    identity: fn() -> T,
-    form: Named<F>,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
     fn clone(&self) -> Self {
-        Reduce {
-            kernels: self.kernels.clone(),
-            operator: PhantomData,
-        }
-    }
-}
-
-impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
-    fn clone(&self) -> Self {
-        Kernels {
-            context: self.context.clone(),
-            candidates: self.candidates.clone(),
-            ..*self
-        }
+        Self::with(self.core.clone())
     }
 }
 
@@ -85,7 +73,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
         let reduce = Self::load_lazily(context)?;
-        reduce.kernels.load_all()?;
+        reduce.core.load_all()?;
         Ok(reduce)
     }
 
@@ -101,7 +89,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        Kernels::load_lazily(context, &Operator::of::<Op, F>()).map(Self::with)
+        Self::load_core(context).map(Self::with)
     }
 
     /// Loads the kernels of one engine: rows ([`Engine::Rows`]), or levels ([`Engine::Levels`]),
@@ -113,20 +101,20 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// Those of [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce,
     /// or a policy that it cannot have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
-        Kernels::load_engine(context, engine, &Operator::of::<Op, F>()).map(Self::with)
+        Core::load_engine(context, engine, &Operator::of::<T, Op, F>()).map(Self::with)
     }
 
-    fn with(kernels: Kernels<T, F>) -> Self {
+    fn with(core: Core) -> Self {
         Reduce {
-            kernels,
-            operator: PhantomData,
+            core,
+            named: PhantomData,
         }
     }
 
     /// The bytes of a [`Workspace`] that `len` elements need; they grow with `len`, and are below
     /// 1% of the elements' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        self.kernels.workspace_bytes(len)
+        self.core.workspace_bytes(len)
     }
 
     /// What a call for `len` elements does: engine, launches, workspace, and what the choice
@@ -136,10 +124,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     ///
     /// Those of a call with so many elements; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
-        let kernels = &self.kernels;
-        let extent = candidates::extent(len, kernels.multiprocessors);
-        let explanation = kernels.candidates.explain("reduce", extent)?;
-        let capability = context_capability(&kernels.context)?;
+        let core = &self.core;
+        let extent = candidates::extent(len, core.multiprocessors);
+        let explanation = core.candidates.explain("reduce", extent)?;
+        let capability = context_capability(&core.context)?;
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost::<T, Op>())))
     }
 
@@ -160,8 +148,7 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernels = &self.kernels;
-        kernels.enqueue(stream, None, input, output, workspace)
+        self.enqueue_with(stream, None, input, output, workspace)
     }
 
     /// Enqueues the fold of `init` and `input` into the first element of `output`.
@@ -177,76 +164,117 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernels = &self.kernels;
-        kernels.enqueue(stream, Some(init), input, output, workspace)
+        self.enqueue_with(stream, Some(init), input, output, workspace)
+    }
+
+    fn enqueue_with(
+        &self,
+        stream: &CudaStream,
+        init: Option<T>,
+        input: impl Source<CudaStream, Item = T, Form = F>,
+        output: &mut impl DevicePtrMut<T>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let mut binder = StreamBinder::new(stream, &self.core.context);
+        let (source, len) = bind(&mut binder, &input)?;
+        check_holds_one(output)?;
+        let written = [("output", &**output.stream())];
+        check_streams(&self.core.context, stream, &written)?;
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let seed = Seed::of::<T, Op>(init);
+        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued,
+        // as the output is. Afterwards the stream's order and cudarc's events protect them.
+        unsafe { self.core.run(stream, source, len, seed, output, workspace) }
     }
 }
 
-/// An operator on `T` as a value.
-struct Operator<T> {
-    kernel: fn(Engine) -> Kernel,
-    check: fn(Engine) -> Result<()>,
-    order: Order,
-    cost: fn() -> u32,
-    identity: fn() -> T,
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Shell for Reduce<T, Op, F> {
+    type Core = Core;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Core> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        Core::load_lazily(context, &Operator::of::<T, Op, F>())
+    }
 }
 
-impl<T: Element> Operator<T> {
-    fn of<Op: Monoid<T>, F: Form<Item = T>>() -> Operator<T> {
-        Operator {
-            kernel: kernel::Reduce::<T, Op, F>::kernel,
-            check: check::<kernel::Reduce<T, Op, F>>,
-            order: Order::of::<T, Op>(),
-            cost: cost::<T, Op>,
-            identity: Op::identity,
+/// What comes first, or else is the result of nothing.
+struct Seed<A> {
+    init: A,
+    seeded: bool,
+}
+
+impl<A> Seed<A> {
+    fn of<T: Element<Accumulator = A>, Op: Monoid<T>>(init: Option<T>) -> Seed<A> {
+        Seed {
+            init: init.unwrap_or_else(Op::identity).widen(),
+            seeded: init.is_some(),
         }
     }
 }
 
-impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
+/// An operator and a form of sources as values.
+struct Operator {
+    kernel: fn(Engine) -> Kernel,
+    check: fn(Engine) -> Result<()>,
+    layouts: Layouts,
+    order: Order,
+    cost: fn() -> u32,
+}
+
+impl Operator {
+    fn of<T: Element, Op: Monoid<T>, F: Form<Item = T>>() -> Operator {
+        Operator {
+            kernel: kernel::Reduce::<T, Op, F>::kernel,
+            check: check::<kernel::Reduce<T, Op, F>>,
+            layouts: Layouts::of::<F>(),
+            order: Order::of::<T, Op>(),
+            cost: cost::<T, Op>,
+        }
+    }
+}
+
+impl Core {
     /// See [`Reduce::load_lazily`].
-    fn load_lazily(context: &Arc<CudaContext>, operator: &Operator<T>) -> Result<Self> {
+    fn load_lazily(context: &Arc<CudaContext>, operator: &Operator) -> Result<Core> {
         require_driver()?;
         let machine = Machine {
             capability: context_capability(context)?,
             multiprocessors: context_multiprocessors(context)?,
         };
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
-        let (order, cost) = (operator.order, (operator.cost)());
-        let candidates =
-            candidates::for_operator(&kernel, Layouts::of::<F>(), machine, order, cost);
-        Self::new(context, candidates, operator)
+        let (layouts, order, cost) = (operator.layouts, operator.order, (operator.cost)());
+        let candidates = candidates::for_operator(&kernel, layouts, machine, order, cost);
+        Core::new(context, candidates, layouts)
     }
 
     /// See [`Reduce::load_engine`].
     fn load_engine(
         context: &Arc<CudaContext>,
         engine: Engine,
-        operator: &Operator<T>,
-    ) -> Result<Self> {
+        operator: &Operator,
+    ) -> Result<Core> {
         require_driver()?;
         (operator.check)(engine)?;
-        let (capability, order) = (context_capability(context)?, operator.order);
+        let (layouts, order) = (operator.layouts, operator.order);
+        let capability = context_capability(context)?;
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
-        let candidates = candidates::only(&kernel, Layouts::of::<F>(), capability, order, engine);
-        let kernels = Self::new(context, candidates, operator)?;
-        kernels.load_all()?;
-        Ok(kernels)
+        let candidates = candidates::only(&kernel, layouts, capability, order, engine);
+        let core = Core::new(context, candidates, layouts)?;
+        core.load_all()?;
+        Ok(core)
     }
 
     fn new(
         context: &Arc<CudaContext>,
         candidates: Candidates<Lazy>,
-        operator: &Operator<T>,
-    ) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        Ok(Kernels {
+        layouts: Layouts,
+    ) -> Result<Core> {
+        Ok(Core {
             context: context.clone(),
             candidates,
+            layouts,
             multiprocessors: context_multiprocessors(context)?,
-            identity: operator.identity,
-            form: PhantomData,
         })
     }
 
@@ -256,77 +284,62 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
     }
 
     /// See [`Reduce::workspace_bytes`].
-    pub(crate) fn workspace_bytes(&self, len: usize) -> usize {
+    fn workspace_bytes(&self, len: usize) -> usize {
         self.candidates.workspace_bytes(len)
     }
 
-    /// See [`Reduce::enqueue_from`].
-    fn enqueue(
-        &self,
-        stream: &CudaStream,
-        init: Option<T>,
-        input: impl Source<CudaStream, Item = T, Form = F>,
-        output: &mut impl DevicePtrMut<T>,
-        workspace: &mut Workspace,
-    ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
-        let (source, len) = bind(&mut binder, &input)?;
-        // SAFETY: the binder keeps what the source reads borrowed until the launches are enqueued.
-        unsafe { self.run(stream, init, source, len, output, workspace) }
-    }
-
+    /// Enqueues the launches. Compiled for the layouts of arguments, whatever the operator.
+    ///
     /// # Safety
     ///
     /// The arguments are those of a source in the kernels' context, with `len` items, that nothing
-    /// else writes to before the work on the stream is done.
-    pub(crate) unsafe fn run(
+    /// else writes to before the work on the stream is done. At the address `output` there is room
+    /// for an element. The kernels take these arguments.
+    unsafe fn run<S: Copy, A: Copy>(
         &self,
         stream: &CudaStream,
-        init: Option<T>,
-        source: F::Arguments,
+        source: S,
         len: usize,
-        output: &mut impl DevicePtrMut<T>,
+        seed: Seed<A>,
+        output: u64,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        check_holds_one(output)?;
         let most = ReducePlan::MOST_ITEMS;
         if len as u64 > most {
             return Err(Error::Items { items: len, most });
         }
-        let (written, bytes) = ([("output", &**output.stream())], self.workspace_bytes(len));
-        let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
-        let (output, _writing) = output.device_ptr_mut(stream);
+        let bytes = self.workspace_bytes(len);
         let call = Call {
             source,
             output,
-            workspace,
-            init: init.unwrap_or_else(self.identity).widen(),
-            seeded: init.is_some(),
+            workspace: check_call(&self.context, stream, &[], workspace, bytes)?,
+            init: seed.init,
+            seeded: seed.seeded,
             inclusive: false,
             reverse: false,
         };
-        // SAFETY: the caller's; the output is borrowed until the launches are enqueued, and
-        // afterwards the stream's order and cudarc's events protect it. The workspace is this
-        // stream's alone, and as large as the plan asks.
+        // SAFETY: the caller's. The workspace is this stream's alone, and as large as the plan
+        // asks.
         unsafe { self.launch(stream, len, &call) }
     }
 
     /// # Safety
     ///
     /// As for [`levels::enqueue`].
-    unsafe fn launch(
+    unsafe fn launch<S: Copy, A: Copy>(
         &self,
         stream: &CudaStream,
         len: usize,
-        call: &Call<F::Arguments, T::Accumulator>,
+        call: &Call<S, A>,
     ) -> Result<()> {
         let extent = candidates::extent(len, self.multiprocessors);
         let chosen = self.candidates.choose(extent);
         let loaded = chosen.kernel.get(&self.context)?;
         let Some(blocks) = chosen.blocks(extent) else {
-            let plan = Plan::new(Layouts::of::<F>(), Primitive::Reduce, len);
+            let layouts = self.layouts;
+            let plan = Plan::new(layouts, Primitive::Reduce, len);
             // SAFETY: the caller's.
-            return unsafe { levels::enqueue::<T, F>(loaded, stream, &plan, call) };
+            return unsafe { levels::enqueue(loaded, stream, &plan, layouts, call) };
         };
         let (name, chunks) = match chosen.cut {
             Cut::Chunks(plan) => (kernel::ROWS, plan.chunks),
@@ -342,9 +355,8 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
             seeded: u32::from(call.seeded),
             chunks,
         };
-        let function = Function::<kernel::ArgumentsOf<T, F>>::new(name);
         // SAFETY: the caller's.
-        unsafe { launch(loaded, stream, &function, grid, arguments) }
+        unsafe { launch(loaded, stream, &Function::new(name), grid, arguments) }
     }
 }
 
@@ -359,10 +371,9 @@ impl Gpu {
         len: usize,
         init: Option<T>,
     ) -> Result<T> {
-        let reduce = self.kernels(Reduce::<T, Op, F>::load_lazily)?;
         self.one_result(|output| {
             // SAFETY: the caller's.
-            unsafe { self.reduce_with(&reduce.kernels, source, len, init, output) }
+            unsafe { self.reduce_to::<T, Op, F>(source, len, init, output) }
         })
     }
 
@@ -379,27 +390,25 @@ impl Gpu {
         init: Option<T>,
         address: u64,
     ) -> Result<()> {
-        let reduce = self.kernels(Reduce::<T, Op, F>::load_lazily)?;
-        let mut output = DeviceRange::new(self, address, 0..1);
-        // SAFETY: the caller's.
-        unsafe { self.reduce_with(&reduce.kernels, source, len, init, &mut output) }
+        let core = self.core_of::<Reduce<T, Op, F>>()?;
+        // SAFETY: the caller's. These are the kernels of the types.
+        unsafe { self.reduce_with(&core, source, len, Seed::of::<T, Op>(init), address) }
     }
 
     /// # Safety
     ///
-    /// The arguments are those of a source on this GPU with `len` items. What it reads is freed on
-    /// this GPU's stream.
-    unsafe fn reduce_with<T: Element, F: Form<Item = T>>(
+    /// As of [`reduce_to`](Gpu::reduce_to). The kernels take these arguments.
+    unsafe fn reduce_with<S: Copy, A: Copy>(
         &self,
-        kernels: &Kernels<T, F>,
-        source: F::Arguments,
+        core: &Core,
+        source: S,
         len: usize,
-        init: Option<T>,
-        output: &mut impl DevicePtrMut<T>,
+        seed: Seed<A>,
+        address: u64,
     ) -> Result<()> {
-        self.with_workspace(kernels.workspace_bytes(len), |stream, workspace| {
+        self.with_workspace(core.workspace_bytes(len), |stream, workspace| {
             // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { kernels.run(stream, init, source, len, output, workspace) }
+            unsafe { core.run(stream, source, len, seed, address, workspace) }
         })
     }
 }

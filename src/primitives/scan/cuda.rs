@@ -355,9 +355,10 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         let chosen = candidates.choose(extent);
         let kernels = chosen.kernel.get(&self.context)?;
         let Some(blocks) = chosen.blocks(extent) else {
-            let plan = Plan::new(Layouts::of::<F>(), Primitive::Scan, len);
+            let layouts = Layouts::of::<F>();
+            let plan = Plan::new(layouts, Primitive::Scan, len);
             // SAFETY: the caller's.
-            return unsafe { levels::enqueue::<T, F>(kernels, stream, &plan, call) };
+            return unsafe { levels::enqueue(kernels, stream, &plan, layouts, call) };
         };
         if len == 0 {
             return Ok(());

@@ -4,13 +4,13 @@ use super::OffsetsOf;
 use super::kernel::{self, SegmentedArguments, SegmentedPolicy, SegmentedScratch};
 use super::segments::{Cut, Segments};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, Shell};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::HEADER_BYTES;
-use crate::render::{Function, Named};
+use crate::engine::{HEADER_BYTES, accumulator_layout};
+use crate::render::{Function, Kernel, Named};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -47,20 +47,23 @@ pub struct SegmentedReduce<
     F: Form<Item = T> = Slice<T>,
     C: Cut = OffsetsOf<u64>,
 > {
-    context: Arc<CudaContext>,
+    core: Core,
+    named: Named<(T, Op, F, C)>,
+}
+
+/// The kernels, which know no types.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
     kernels: Arc<Loaded>,
     policy: SegmentedPolicy,
-    named: Named<(Op, F, C)>,
-    identity: fn() -> T,
+    sum_bytes: usize,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedReduce<T, Op, F, C> {
     fn clone(&self) -> Self {
         SegmentedReduce {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
+            core: self.core.clone(),
             named: PhantomData,
-            ..*self
         }
     }
 }
@@ -83,26 +86,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        require_driver()?;
-        let policy = SegmentedPolicy::of::<T>();
-        let kernel = kernel::SegmentedReduce::<T, Op, F, C>::kernel(policy);
         Ok(SegmentedReduce {
-            context: context.clone(),
-            kernels: Loaded::get(&kernel, context)?,
-            policy,
+            core: Self::load_core(context)?,
             named: PhantomData,
-            identity: Op::identity,
         })
     }
 
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        match self.policy.has_long(len) {
-            true => self.policy.scratch::<T>(HEADER_BYTES as u64, len).end as usize,
-            false => HEADER_BYTES,
-        }
+        self.core.workspace_bytes(len)
     }
 
     /// Enqueues the fold of each segment of `input` into `output`, which must have as many elements
@@ -153,14 +145,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let context = self.core.kernels.context();
+        let mut binder = StreamBinder::new(stream, context);
         let (source, len) = bind(&mut binder, &input)?;
         let count = segments.count();
         let bound = segments.bind(&mut binder, len)?;
         Error::check_length(count, output.len())?;
         let written = [("output", &**output.stream())];
         let bytes = self.workspace_bytes(len);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(context, stream, &written, workspace, bytes)?;
         let (out, _writing) = output.device_ptr_mut(stream);
         let call = Call {
             source,
@@ -185,87 +178,113 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
         init: Option<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let seed = Seed {
-            init: init.unwrap_or_else(self.identity).widen(),
-            seeded: u32::from(init.is_some()),
-        };
-        let bytes = self.workspace_bytes(call.len);
-        let kernels = (&*self.kernels, self.policy);
-        let scratch = |start, len| self.policy.scratch::<T>(start, len);
         // SAFETY: the caller's; these are the kernels of the types.
-        unsafe { run_kernels(kernels, stream, call, seed, (workspace, bytes), &scratch) }
+        unsafe { self.core.run(stream, call, seed::<T, Op>(init), workspace) }
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Shell for SegmentedReduce<T, Op, F, C> {
+    type Core = Core;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Core> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        let policy = SegmentedPolicy::of::<T>();
+        let kernel = kernel::SegmentedReduce::<T, Op, F, C>::kernel(policy);
+        Core::load(context, &kernel, policy, accumulator_layout::<T>().size())
     }
 }
 
 /// What comes first in each segment, or else is shown where nothing does.
-struct Seed<A> {
-    init: A,
-    seeded: u32,
+pub(crate) struct Seed<A> {
+    pub(crate) init: A,
+    pub(crate) seeded: u32,
 }
 
-/// Compiled for the layouts of arguments, whatever the operator.
-///
-/// # Safety
-///
-/// As of [`SegmentedReduce::run`]. The kernels take these arguments.
-unsafe fn run_kernels<S: Copy, G: Copy, A: Copy>(
-    (kernels, policy): (&Loaded, SegmentedPolicy),
-    stream: &CudaStream,
-    call: Call<S, G>,
-    seed: Seed<A>,
-    (workspace, bytes): (&mut Workspace, usize),
-    scratch: &dyn Fn(u64, usize) -> SegmentedScratch,
-) -> Result<()> {
-    let (len, most) = (call.len, MOST_ITEMS);
-    if len as u64 > most {
-        return Err(Error::Items { items: len, most });
+/// `init`, or the operator's identity.
+pub(crate) fn seed<T: Element, Op: Monoid<T>>(init: Option<T>) -> Seed<T::Accumulator> {
+    Seed {
+        init: init.unwrap_or_else(Op::identity).widen(),
+        seeded: u32::from(init.is_some()),
     }
-    if call.count == 0 {
-        return Ok(());
+}
+
+impl Core {
+    fn load(
+        context: &Arc<CudaContext>,
+        kernel: &Kernel,
+        policy: SegmentedPolicy,
+        sum_bytes: usize,
+    ) -> Result<Core> {
+        require_driver()?;
+        Ok(Core {
+            kernels: Loaded::get(kernel, context)?,
+            policy,
+            sum_bytes,
+        })
     }
-    let workspace = workspace.arguments(stream, bytes)?;
-    let scratch = scratch(workspace.address + HEADER_BYTES as u64, len);
-    let arguments = SegmentedArguments {
-        source: call.source,
-        segments: call.segments,
-        out: call.out,
-        workspace,
-        sums: scratch.sums,
-        tails: scratch.tails,
-        list: scratch.list,
-        capacity: policy.most_long(len) as u32,
-        seeded: seed.seeded,
-        init: seed.init,
-    };
-    let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
-    let grid = Grid::new(blocks, 32 * policy.warps, 0);
-    // SAFETY: the caller's; the workspace has room for what the kernels keep.
-    unsafe {
-        launch(
-            kernels,
-            stream,
-            &Function::new(kernel::REDUCE),
-            grid,
-            arguments,
-        )?
-    };
-    if !policy.has_long(len) {
-        return Ok(());
+
+    fn scratch(&self, start: u64, len: usize) -> SegmentedScratch {
+        self.policy.scratch_for(self.sum_bytes, start, len)
     }
-    let threads = 32 * policy.finish_warps;
-    let groups = u64::from(threads / 8);
-    let most = 2 * u64::from(kernels.multiprocessors());
-    let blocks = policy.most_long(len).div_ceil(groups).min(most) as u32;
-    let grid = Grid::new(blocks, threads, 0);
-    // SAFETY: as above.
-    unsafe {
-        launch(
-            kernels,
-            stream,
-            &Function::new(kernel::FINISH),
-            grid,
-            arguments,
-        )
+
+    fn workspace_bytes(&self, len: usize) -> usize {
+        match self.policy.has_long(len) {
+            true => self.scratch(HEADER_BYTES as u64, len).end as usize,
+            false => HEADER_BYTES,
+        }
+    }
+
+    /// Compiled for the layouts of arguments, whatever the operator.
+    ///
+    /// # Safety
+    ///
+    /// As of [`SegmentedReduce::run`]. The kernels take these arguments.
+    unsafe fn run<S: Copy, G: Copy, A: Copy>(
+        &self,
+        stream: &CudaStream,
+        call: Call<S, G>,
+        seed: Seed<A>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let (kernels, policy) = (&*self.kernels, self.policy);
+        let (len, most) = (call.len, MOST_ITEMS);
+        if len as u64 > most {
+            return Err(Error::Items { items: len, most });
+        }
+        if call.count == 0 {
+            return Ok(());
+        }
+        let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
+        let scratch = self.scratch(workspace.address + HEADER_BYTES as u64, len);
+        let arguments = SegmentedArguments {
+            source: call.source,
+            segments: call.segments,
+            out: call.out,
+            workspace,
+            sums: scratch.sums,
+            tails: scratch.tails,
+            list: scratch.list,
+            capacity: policy.most_long(len) as u32,
+            seeded: seed.seeded,
+            init: seed.init,
+        };
+        let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
+        let grid = Grid::new(blocks, 32 * policy.warps, 0);
+        let function = &Function::new(kernel::REDUCE);
+        // SAFETY: the caller's; the workspace has room for what the kernels keep.
+        unsafe { launch(kernels, stream, function, grid, arguments)? };
+        if !policy.has_long(len) {
+            return Ok(());
+        }
+        let threads = 32 * policy.finish_warps;
+        let groups = u64::from(threads / 8);
+        let most = 2 * u64::from(kernels.multiprocessors());
+        let blocks = policy.most_long(len).div_ceil(groups).min(most) as u32;
+        let grid = Grid::new(blocks, threads, 0);
+        let function = &Function::new(kernel::FINISH);
+        // SAFETY: as above.
+        unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }
 
@@ -283,10 +302,22 @@ pub(super) unsafe fn reduce_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: 
     call: Call<F::Arguments, C::Arguments>,
     init: Option<T>,
 ) -> Result<()> {
-    let reduce = gpu.kernels(SegmentedReduce::<T, Op, F, C>::load)?;
-    let bytes = reduce.workspace_bytes(call.len);
-    gpu.with_workspace(bytes, |stream, workspace| {
+    let core = gpu.core_of::<SegmentedReduce<T, Op, F, C>>()?;
+    // SAFETY: the caller's; these are the kernels of the types.
+    unsafe { run_on(gpu, &core, call, seed::<T, Op>(init)) }
+}
+
+/// # Safety
+///
+/// As for [`reduce_on`]. The kernels take these arguments.
+unsafe fn run_on<S: Copy, G: Copy, A: Copy>(
+    gpu: &Gpu,
+    core: &Core,
+    call: Call<S, G>,
+    seed: Seed<A>,
+) -> Result<()> {
+    gpu.with_workspace(core.workspace_bytes(call.len), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { reduce.run(stream, call, init, workspace) }
+        unsafe { core.run(stream, call, seed, workspace) }
     })
 }

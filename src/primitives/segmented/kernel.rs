@@ -282,11 +282,13 @@ impl SegmentedPolicy {
 
     /// What so many items of type `T` take from an address on, a multiple of 16.
     pub fn scratch<T: Element>(self, list: u64, items: usize) -> SegmentedScratch {
+        self.scratch_for(accumulator_layout::<T>().size(), list, items)
+    }
+
+    /// What so many items take, whose sums have so many bytes.
+    pub(super) fn scratch_for(self, sum_bytes: usize, list: u64, items: usize) -> SegmentedScratch {
         const LONG_SEGMENT: u64 = 24;
-        let (most, sum) = (
-            self.most_long(items),
-            accumulator_layout::<T>().size() as u64,
-        );
+        let (most, sum) = (self.most_long(items), sum_bytes as u64);
         // Those of more units than 8 lanes fold have a list of their own.
         let listed = most + most / 256;
         let sums = (list + listed * LONG_SEGMENT).next_multiple_of(16);
@@ -302,13 +304,18 @@ impl SegmentedPolicy {
     /// The bytes of a workspace for a scan of so many items of type `T`: a packet of 16 bytes for
     /// each 8 bytes of the sum of a unit, of 32 units, and so on.
     pub fn scan_bytes<T: Element>(self, items: usize) -> usize {
+        self.scan_bytes_for(accumulator_layout::<T>().size(), items)
+    }
+
+    /// As [`scan_bytes`](SegmentedPolicy::scan_bytes), for sums of so many bytes.
+    pub(super) fn scan_bytes_for(self, sum_bytes: usize, items: usize) -> usize {
         let mut nodes = items as u64 / u64::from(self.unit);
         let mut slots = 0;
         while nodes > 0 {
             slots += nodes + 1;
             nodes /= 32;
         }
-        let packets = accumulator_layout::<T>().size().div_ceil(8);
+        let packets = sum_bytes.div_ceil(8);
         HEADER_BYTES + slots.next_multiple_of(32) as usize * packets * 16
     }
 }

@@ -6,14 +6,14 @@ use super::{Target, Targets};
 #[cfg(doc)]
 use crate::Error;
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_capability};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Extent};
 use crate::engine::{Engine, Explanation, WavePolicy};
-use crate::render::{Kernels as _, Named, WorkspaceArguments, check};
+use crate::render::{Function, Kernels as _, Named, WorkspaceArguments, check};
 use crate::source::{
     Equal, Flagged, Form, Heads, Index, IndexArguments, Slice, Source, Zip, ZipArguments,
 };
@@ -68,10 +68,16 @@ use std::sync::Arc;
 /// As for [`Scan`](crate::cuda::Scan); they can share one.
 #[derive(Debug)]
 pub struct Select<T: Element, F: Form<Item = (T, bool)>, O: Outputs = Kept> {
+    core: Core,
+    types: Named<(T, F, O)>,
+}
+
+/// The kernels, which know no types.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
     context: Arc<CudaContext>,
     candidates: Candidates<Lazy>,
     multiprocessors: u32,
-    types: Named<(T, F, O)>,
 }
 
 /// The select of the elements of a slice that the predicate `P` holds for.
@@ -165,9 +171,7 @@ pub type Runs<T, F> = Select<T, F, RunParts>;
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O> {
     fn clone(&self) -> Self {
         Select {
-            context: self.context.clone(),
-            candidates: self.candidates.clone(),
-            multiprocessors: self.multiprocessors,
+            core: self.core.clone(),
             types: PhantomData,
         }
     }
@@ -192,10 +196,10 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     ///
     /// [`Error::Library`] without a driver, [`Error::Driver`].
     pub fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        require_driver()?;
-        let capability = context_capability(context)?;
-        let candidates = candidates::for_outputs::<T, F, O, _>(&Self::lazy, capability);
-        Select::with(context, candidates)
+        Ok(Select {
+            core: Self::load_core(context)?,
+            types: PhantomData,
+        })
     }
 
     /// Loads the kernels of one engine, which will be used for every length. With the wave engine,
@@ -219,21 +223,12 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
                 unreachable!("`check` refuses them")
             }
         };
-        Select::with(
-            context,
-            candidates::only::<T, F, O, _>(&Self::lazy, rows, wave),
-        )?
-        .loaded()
-    }
-
-    fn with(context: &Arc<CudaContext>, candidates: Candidates<Lazy>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        Ok(Select {
-            context: context.clone(),
-            candidates,
-            multiprocessors: context_multiprocessors(context)?,
+        let candidates = candidates::only::<T, F, O, _>(&Self::lazy, rows, wave);
+        let select = Select {
+            core: Core::new(context, candidates)?,
             types: PhantomData,
-        })
+        };
+        select.loaded()
     }
 
     fn lazy(engine: Engine) -> Lazy {
@@ -242,14 +237,14 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
 
     /// The same, with all kernels loaded.
     fn loaded(self) -> Result<Self> {
-        Lazy::load_all(self.candidates.kernels(), &self.context)?;
+        Lazy::load_all(self.core.candidates.kernels(), &self.core.context)?;
         Ok(self)
     }
 
     /// The bytes of a [`Workspace`] that `len` items need; they grow with `len`, and are below 1%
     /// of the items' size for long inputs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        self.candidates.workspace_bytes(len)
+        self.core.candidates.workspace_bytes(len)
     }
 
     /// What a call for `len` aligned items does: engine, launches, workspace, and what the choice
@@ -259,18 +254,9 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     ///
     /// Those of a call with so many items; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
-        let capability = context_capability(&self.context)?;
-        let extent = self.extent(len, true);
-        candidates::explain(&self.candidates, capability, extent)
-    }
-
-    fn extent(&self, len: usize, aligned: bool) -> Extent {
-        Extent {
-            len,
-            inclusive: false,
-            aligned,
-            multiprocessors: self.multiprocessors,
-        }
+        let capability = context_capability(&self.core.context)?;
+        let extent = self.core.extent(len, true);
+        candidates::explain(&self.core.candidates, capability, extent)
     }
 
     /// What kernels are told of `workspace`, if all belongs to their context, and there is room for
@@ -284,9 +270,9 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         len: usize,
     ) -> Result<WorkspaceArguments> {
         check_holds_one(count)?;
-        check_context(&self.context, "count", count.stream().context())?;
+        check_context(&self.core.context, "count", count.stream().context())?;
         let bytes = self.workspace_bytes(len);
-        check_call(&self.context, stream, written, workspace, bytes)
+        check_call(&self.core.context, stream, written, workspace, bytes)
     }
 
     /// Enqueues the launch, with the address of the count.
@@ -305,32 +291,98 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         count: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
-        let mut arguments = SelectArguments {
-            source,
-            out: targets.kept.address,
-            others: targets.others.address,
-            places: targets.places.address,
-            lengths: targets.lengths.address,
-            capacity: targets.capacity::<O>() as u64,
-            others_capacity: targets.others.room as u64,
-            count,
-            length: len as u64,
-            workspace,
-            by_ticket: 1,
-        };
-        let extent = self.extent(len, F::is_aligned(&arguments.source, WavePolicy::ALIGN));
+        let call = Call::of::<F, O>(source, len, targets, count, workspace);
+        // SAFETY: the caller's.
+        unsafe { self.core.run(stream, call) }
+    }
+}
+
+/// What a kernel takes, and whether the wave engine can have the source.
+struct Call<S> {
+    arguments: SelectArguments<S>,
+    is_aligned: bool,
+}
+
+impl<S> Call<S> {
+    fn of<F: Form<Arguments = S>, O: Outputs>(
+        source: S,
+        len: usize,
+        targets: Targets,
+        count: u64,
+        workspace: WorkspaceArguments,
+    ) -> Call<S> {
+        Call {
+            is_aligned: F::is_aligned(&source, WavePolicy::ALIGN),
+            arguments: SelectArguments {
+                source,
+                out: targets.kept.address,
+                others: targets.others.address,
+                places: targets.places.address,
+                lengths: targets.lengths.address,
+                capacity: targets.capacity::<O>() as u64,
+                others_capacity: targets.others.room as u64,
+                count,
+                length: len as u64,
+                workspace,
+                by_ticket: 1,
+            },
+        }
+    }
+}
+
+impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Shell for Select<T, F, O> {
+    type Core = Core;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Core> {
+        const { assert_element_size::<T>() };
+        require_driver()?;
+        let capability = context_capability(context)?;
+        Core::new(
+            context,
+            candidates::for_outputs::<T, F, O, _>(&Self::lazy, capability),
+        )
+    }
+}
+
+impl Core {
+    fn new(context: &Arc<CudaContext>, candidates: Candidates<Lazy>) -> Result<Core> {
+        Ok(Core {
+            context: context.clone(),
+            candidates,
+            multiprocessors: context_multiprocessors(context)?,
+        })
+    }
+
+    fn extent(&self, len: usize, aligned: bool) -> Extent {
+        Extent {
+            len,
+            inclusive: false,
+            aligned,
+            multiprocessors: self.multiprocessors,
+        }
+    }
+
+    /// Compiled for the layouts of arguments, whatever the items and flags.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Select::run`]. The kernels take these arguments.
+    unsafe fn run<S: Copy>(&self, stream: &CudaStream, call: Call<S>) -> Result<()> {
+        let mut arguments = call.arguments;
+        let len = arguments.length as usize;
+        let extent = self.extent(len, call.is_aligned);
         let chosen = self.candidates.choose(extent);
         let kernels = chosen.kernel.get(&self.context)?;
         let blocks = chosen.blocks(extent);
         let blocks = blocks.expect("a select takes one launch");
         arguments.by_ticket = u32::from(blocks.by_ticket);
         let grid = Grid::of(blocks, len)?;
-        let function = match chosen.engine {
-            Engine::Wave(_) => &kernel::Select::<T, F, O>::WAVE,
-            _ => &kernel::Select::<T, F, O>::ROWS,
+        let name = match chosen.engine {
+            Engine::Wave(_) => kernel::WAVE,
+            _ => kernel::ROWS,
         };
         // SAFETY: the caller's. The wave engine got slices that are aligned.
-        unsafe { launch(kernels, stream, function, grid, arguments) }
+        unsafe { launch(kernels, stream, &Function::new(name), grid, arguments) }
     }
 }
 
@@ -355,7 +407,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Select<T, F> {
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, &self.core.context);
         let input = bind(&mut binder, &input)?;
         let written = [("output", &**output.stream())];
         let workspace = self.check(stream, &written, count, workspace, input.1)?;
@@ -424,7 +476,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Partition<T, F> {
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, &self.core.context);
         let input = bind(&mut binder, &input)?;
         let written = [("kept", &**kept.stream()), ("others", &**others.stream())];
         let workspace = self.check(stream, &written, count, workspace, input.1)?;
@@ -460,7 +512,7 @@ impl<B: Form<Item = bool>> Positions<B> {
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, &self.core.context);
         let (flags, len) = bind(&mut binder, &flags)?;
         let written = [("positions", &**positions.stream())];
         let workspace = self.check(stream, &written, count, workspace, len)?;
@@ -500,7 +552,7 @@ impl<T: Element, F: Form<Item = (T, bool)>> Runs<T, F> {
         count: &mut impl DevicePtrMut<u64>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let mut binder = StreamBinder::new(stream, &self.core.context);
         let input = bind(&mut binder, &input)?;
         let written = [
             ("items", &**items.stream()),
@@ -538,15 +590,18 @@ impl Gpu {
         len: usize,
         targets: Targets,
     ) -> Result<usize> {
-        let select = self.kernels(Select::<T, F, O>::load_lazily)?;
-        let count = self.allocate::<u64>(1)?;
-        let bytes = select.workspace_bytes(len);
-        self.with_workspace(bytes, |stream, workspace| {
-            let workspace = workspace.arguments(stream, bytes)?;
-            // SAFETY: the caller's; the stream keeps calls and frees in order.
-            unsafe { select.run(stream, (source, len), targets, count.address(), workspace) }
+        let core = self.core_of::<Select<T, F, O>>()?;
+        let bytes = core.candidates.workspace_bytes(len);
+        let count = self.one_result::<u64>(|count| {
+            self.with_workspace(bytes, |stream, workspace| {
+                let workspace = workspace.arguments(stream, bytes)?;
+                let call = Call::of::<F, O>(source, len, targets, count, workspace);
+                // SAFETY: the caller's; the stream keeps calls and frees in order. The pinned
+                // memory has room for the count.
+                unsafe { core.run(stream, call) }
+            })
         })?;
-        Ok(self.download(&count, 0..1)?[0] as usize)
+        Ok(count as usize)
     }
 
     /// Partitions a source of items and flags to an address: the items that have one, and behind

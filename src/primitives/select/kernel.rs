@@ -47,9 +47,9 @@ outputs! {
 }
 
 /// The name of the rows engine's function.
-const ROWS: &str = "select_rows";
+pub(super) const ROWS: &str = "select_rows";
 /// The name of the wave engine's function.
-const WAVE: &str = "select_wave";
+pub(super) const WAVE: &str = "select_wave";
 
 /// The kernels of the selects from sources of a form.
 #[derive(Debug)]

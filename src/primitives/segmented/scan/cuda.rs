@@ -2,16 +2,17 @@
 
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Lazy, Loaded, Shell};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
+use crate::engine::accumulator_layout;
 pub(super) use crate::primitives::segmented::cuda::Call;
-use crate::primitives::segmented::cuda::MOST_ITEMS;
+use crate::primitives::segmented::cuda::{MOST_ITEMS, Seed, seed};
 use crate::primitives::segmented::kernel::{self, SegmentedPolicy, SegmentedScanArguments};
 use crate::primitives::segmented::segments::{Cut, OffsetsOf, Segments};
-use crate::render::{Function, Named};
+use crate::render::{Function, Kernel, Named};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Prefixes, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -49,20 +50,25 @@ pub struct SegmentedScan<
     F: Form<Item = T> = Slice<T>,
     C: Cut = OffsetsOf<u64>,
 > {
-    context: Arc<CudaContext>,
-    kernels: Arc<Loaded>,
+    core: Core,
+    named: Named<(T, Op, F, C)>,
+}
+
+/// The kernels, which know no types.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
+    forwards: Arc<Loaded>,
+    /// From the last item on.
+    backwards: Lazy,
     policy: SegmentedPolicy,
-    named: Named<(Op, F, C)>,
-    identity: fn() -> T,
+    sum_bytes: usize,
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedScan<T, Op, F, C> {
     fn clone(&self) -> Self {
         SegmentedScan {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
+            core: self.core.clone(),
             named: PhantomData,
-            ..*self
         }
     }
 }
@@ -75,23 +81,15 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
     /// [`Error::Library`] without driver or NVRTC, [`Error::Compile`] for a wrong operator,
     /// [`Error::Driver`].
     pub fn load(context: &Arc<CudaContext>) -> Result<Self> {
-        const { assert_element_size::<T>() };
-        const { assert_length_is_known::<F>() };
-        require_driver()?;
-        let policy = SegmentedPolicy::of::<T>();
-        let kernel = kernel::SegmentedScan::<T, Op, F, C>::kernel(policy, false);
         Ok(SegmentedScan {
-            context: context.clone(),
-            kernels: Loaded::get(&kernel, context)?,
-            policy,
+            core: Self::load_core(context)?,
             named: PhantomData,
-            identity: Op::identity,
         })
     }
 
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        self.policy.scan_bytes::<T>(len)
+        self.core.workspace_bytes(len)
     }
 
     /// Enqueues the scan of each segment of `input` into `output`, of the same length. Items that
@@ -113,13 +111,14 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         output: &mut impl DevicePtrMut<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let context = self.core.forwards.context();
+        let mut binder = StreamBinder::new(stream, context);
         let (source, len) = bind(&mut binder, &input)?;
         Error::check_length(len, output.len())?;
         let bound = segments.bind(&mut binder, len)?;
         let written = [("output", &**output.stream())];
         let bytes = self.workspace_bytes(len);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(context, stream, &written, workspace, bytes)?;
         let (out, _writing) = output.device_ptr_mut(stream);
         let call = Call {
             source,
@@ -144,72 +143,99 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
         prefixes: Prefixes<T>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut kernels = &self.kernels;
-        let reversed;
-        if prefixes.reverse {
-            let kernel = kernel::SegmentedScan::<T, Op, F, C>::kernel(self.policy, true);
-            reversed = Loaded::get(&kernel, &self.context)?;
-            kernels = &reversed;
-        }
-        let bytes = self.workspace_bytes(call.len);
-        let init = prefixes.init.unwrap_or_else(self.identity).widen();
-        let form = Asked {
-            init,
-            seeded: u32::from(prefixes.init.is_some()),
-            inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
-        };
-        let kernels = (&**kernels, self.policy);
         // SAFETY: the caller's; these are the kernels of the types.
-        unsafe { run_kernel(kernels, stream, call, form, (workspace, bytes)) }
+        unsafe {
+            self.core
+                .run(stream, call, asked::<T, Op>(&prefixes), workspace)
+        }
+    }
+}
+
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Shell for SegmentedScan<T, Op, F, C> {
+    type Core = Core;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Core> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
+        let policy = SegmentedPolicy::of::<T>();
+        let kernel = |reverse| kernel::SegmentedScan::<T, Op, F, C>::kernel(policy, reverse);
+        let sum_bytes = accumulator_layout::<T>().size();
+        Core::load(context, [kernel(false), kernel(true)], policy, sum_bytes)
     }
 }
 
 /// Which prefixes a kernel gives.
 struct Asked<A> {
-    init: A,
-    seeded: u32,
+    seed: Seed<A>,
     inclusive: u32,
+    reverse: bool,
 }
 
-/// Compiled for the layouts of arguments, whatever the operator.
-///
-/// # Safety
-///
-/// As of [`SegmentedScan::run`]. The kernel takes these arguments.
-unsafe fn run_kernel<S: Copy, G: Copy, A: Copy>(
-    (kernels, policy): (&Loaded, SegmentedPolicy),
-    stream: &CudaStream,
-    call: Call<S, G>,
-    form: Asked<A>,
-    (workspace, bytes): (&mut Workspace, usize),
-) -> Result<()> {
-    let (len, most) = (call.len, MOST_ITEMS);
-    if len as u64 > most {
-        return Err(Error::Items { items: len, most });
+fn asked<T: Element, Op: Monoid<T>>(prefixes: &Prefixes<T>) -> Asked<T::Accumulator> {
+    Asked {
+        seed: seed::<T, Op>(prefixes.init),
+        inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
+        reverse: prefixes.reverse,
     }
-    if len == 0 {
-        return Ok(());
+}
+
+impl Core {
+    fn load(
+        context: &Arc<CudaContext>,
+        [forwards, backwards]: [Kernel; 2],
+        policy: SegmentedPolicy,
+        sum_bytes: usize,
+    ) -> Result<Core> {
+        require_driver()?;
+        Ok(Core {
+            forwards: Loaded::get(&forwards, context)?,
+            backwards: Lazy::new(backwards),
+            policy,
+            sum_bytes,
+        })
     }
-    let arguments = SegmentedScanArguments {
-        source: call.source,
-        segments: call.segments,
-        out: call.out,
-        workspace: workspace.arguments(stream, bytes)?,
-        init: form.init,
-        seeded: form.seeded,
-        inclusive: form.inclusive,
-    };
-    let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
-    let grid = Grid::new(blocks, 32 * policy.warps, 0);
-    // SAFETY: the caller's; the workspace has room for what the kernel keeps.
-    unsafe {
-        launch(
-            kernels,
-            stream,
-            &Function::new(kernel::SCAN),
-            grid,
-            arguments,
-        )
+
+    fn workspace_bytes(&self, len: usize) -> usize {
+        self.policy.scan_bytes_for(self.sum_bytes, len)
+    }
+
+    /// Compiled for the layouts of arguments, whatever the operator.
+    ///
+    /// # Safety
+    ///
+    /// As of [`SegmentedScan::run`]. The kernels take these arguments.
+    unsafe fn run<S: Copy, G: Copy, A: Copy>(
+        &self,
+        stream: &CudaStream,
+        call: Call<S, G>,
+        asked: Asked<A>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let kernels = match asked.reverse {
+            false => &self.forwards,
+            true => self.backwards.get(self.forwards.context())?,
+        };
+        let (len, most) = (call.len, MOST_ITEMS);
+        if len as u64 > most {
+            return Err(Error::Items { items: len, most });
+        }
+        if len == 0 {
+            return Ok(());
+        }
+        let arguments = SegmentedScanArguments {
+            source: call.source,
+            segments: call.segments,
+            out: call.out,
+            workspace: workspace.arguments(stream, self.workspace_bytes(len))?,
+            init: asked.seed.init,
+            seeded: asked.seed.seeded,
+            inclusive: asked.inclusive,
+        };
+        let blocks = blocks(self.policy.tiles(len, call.count), len as u64)?;
+        let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
+        let function = &Function::new(kernel::SCAN);
+        // SAFETY: the caller's; the workspace has room for what the kernel keeps.
+        unsafe { launch(kernels, stream, function, grid, arguments) }
     }
 }
 
@@ -227,12 +253,13 @@ impl<T: Element, Op: Monoid<T>, C: Cut> SegmentedScan<T, Op, Slice<T>, C> {
         segments: impl Segments<CudaStream, Cut = C>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let mut binder = StreamBinder::new(stream, &self.context);
+        let context = self.core.forwards.context();
+        let mut binder = StreamBinder::new(stream, context);
         let (len, count) = (data.len(), segments.count());
         let bound = segments.bind(&mut binder, len)?;
         let written = [("data", &**data.stream())];
         let bytes = self.workspace_bytes(len);
-        check_call(&self.context, stream, &written, workspace, bytes)?;
+        check_call(context, stream, &written, workspace, bytes)?;
         let (out, _writing) = data.device_ptr_mut(stream);
         let call = Call {
             source: crate::source::SliceArguments { address: out },
@@ -257,10 +284,22 @@ pub(super) unsafe fn scan_on<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cu
     call: Call<F::Arguments, C::Arguments>,
     prefixes: Prefixes<T>,
 ) -> Result<()> {
-    let scan = gpu.kernels(SegmentedScan::<T, Op, F, C>::load)?;
-    let bytes = scan.workspace_bytes(call.len);
-    gpu.with_workspace(bytes, |stream, workspace| {
+    let core = gpu.core_of::<SegmentedScan<T, Op, F, C>>()?;
+    // SAFETY: the caller's; these are the kernels of the types.
+    unsafe { run_on(gpu, &core, call, asked::<T, Op>(&prefixes)) }
+}
+
+/// # Safety
+///
+/// As for [`scan_on`]. The kernels take these arguments.
+unsafe fn run_on<S: Copy, G: Copy, A: Copy>(
+    gpu: &Gpu,
+    core: &Core,
+    call: Call<S, G>,
+    asked: Asked<A>,
+) -> Result<()> {
+    gpu.with_workspace(core.workspace_bytes(call.len), |stream, workspace| {
         // SAFETY: the caller's; the stream keeps calls and frees in order.
-        unsafe { scan.run(stream, call, prefixes, workspace) }
+        unsafe { core.run(stream, call, asked, workspace) }
     })
 }

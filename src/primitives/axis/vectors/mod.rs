@@ -1,5 +1,8 @@
 //! Segments of vectors: rows of several items, folded by segment.
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+
 use super::cpu;
 use crate::device::{Backend, Bound, Call, OnDevice};
 use crate::element::assert_element_size;
@@ -120,9 +123,7 @@ fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
             );
             // SAFETY: the source and the segments are on this GPU; there is room for all results.
             unsafe {
-                super::cuda::reduce_segments_on::<T, Op, F, C>(
-                    gpu, bound, inner, results, init, out,
-                )?;
+                cuda::reduce_on::<T, Op, F, C>(gpu, bound, inner, results, init, out)?;
             }
         }
     }
@@ -132,7 +133,7 @@ fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
 }
 
 /// The items, and the rows of `inner` that they are.
-pub(super) fn rows_of(items: usize, inner: usize) -> Result<(usize, usize)> {
+fn rows_of(items: usize, inner: usize) -> Result<(usize, usize)> {
     match items.checked_div(inner) {
         Some(rows) if rows * inner == items => Ok((items, rows)),
         None if items == 0 => Ok((0, 0)),
