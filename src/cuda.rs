@@ -64,6 +64,7 @@ mod memory;
 pub(crate) mod nccl;
 pub mod nvrtc;
 mod nvrtc_library;
+pub(crate) mod pieces;
 mod pinned;
 mod pool;
 mod source;

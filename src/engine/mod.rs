@@ -25,7 +25,7 @@ pub(crate) use layouts::bytes_read;
 pub use levels::{Launch, Plan, Policy, Step};
 pub use rows::chunks::{Chunks, ReducePlan};
 #[cfg(feature = "cuda")]
-pub(crate) use rows::piece::PieceKernels;
+pub(crate) use rows::piece::{PieceKernels, PieceLaunch, PieceTiles};
 pub use rows::piece::{PiecePlan, lengths_of_blocks};
 pub use rows::tiles::ScanPlan;
 pub use rows::{ReducePolicy, RowPolicy, Way};

@@ -6,8 +6,9 @@ use crate::engine::{Layouts, RowPolicy};
 #[cfg(feature = "cuda")]
 use {
     crate::engine::Engine,
-    crate::engine::candidates::{Candidates, Cut, Does, Extent, Fits},
+    crate::engine::candidates::{Blocks, Candidates, Cut, Does, Extent, Fits},
     crate::engine::tuning::plans::FOLDS_PER_WARP,
+    crate::engine::{WavePlan, WavePolicy},
 };
 
 /// The logarithm of how many sums a warp reads at once: one a lane.
@@ -87,6 +88,80 @@ impl PiecePlan {
     }
 }
 
+/// What a kernel is told of the tiles of a piece. Waves are told nothing.
+#[cfg(feature = "cuda")]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PieceTiles {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) log_tile: u32,
+    pub(crate) levels: u32,
+    pub(crate) by_ticket: u32,
+}
+
+#[cfg(feature = "cuda")]
+impl From<PiecePlan> for PieceTiles {
+    fn from(plan: PiecePlan) -> PieceTiles {
+        PieceTiles {
+            first: plan.first,
+            last: plan.last,
+            log_tile: plan.log_tile,
+            levels: plan.levels(),
+            by_ticket: plan.by_ticket().into(),
+        }
+    }
+}
+
+/// A planned launch over a piece: by which kernel, and what it needs.
+#[cfg(feature = "cuda")]
+#[derive(Debug)]
+pub(crate) struct PieceLaunch<'k, K> {
+    pub(crate) kernel: &'k K,
+    pub(crate) blocks: Blocks,
+    pub(crate) workspace_bytes: usize,
+    pub(crate) tiles: PieceTiles,
+}
+
+#[cfg(feature = "cuda")]
+impl<'k, K> PieceLaunch<'k, K> {
+    /// By the rows engine.
+    fn by_rows(kernel: &'k K, plan: PiecePlan, blocks: u64, layouts: Layouts) -> Self {
+        PieceLaunch {
+            kernel,
+            blocks: Blocks {
+                count: blocks,
+                threads: 32 * plan.warps,
+                shared_bytes: 0,
+                by_ticket: plan.by_ticket(),
+                overlaps: true,
+            },
+            workspace_bytes: plan.workspace_bytes(layouts),
+            tiles: plan.into(),
+        }
+    }
+
+    /// By the wave engine, which takes whole waves.
+    pub(crate) fn by_waves(
+        kernel: &'k K,
+        plan: WavePlan,
+        layouts: Layouts,
+        multiprocessors: u32,
+    ) -> Self {
+        PieceLaunch {
+            kernel,
+            blocks: Blocks {
+                count: plan.tiles(true).min(multiprocessors.into()),
+                threads: plan.threads(),
+                shared_bytes: WavePolicy::SHARED_BYTES,
+                by_ticket: true,
+                overlaps: true,
+            },
+            workspace_bytes: plan.workspace_bytes(layouts),
+            tiles: PieceTiles::default(),
+        }
+    }
+}
+
 /// The kernels of the rows engine that scan or fold pieces.
 #[cfg(feature = "cuda")]
 #[derive(Debug)]
@@ -94,6 +169,9 @@ pub(crate) struct PieceKernels<K> {
     candidates: Candidates<K>,
     /// For what the GPU does not hold at once: how often a warp works on its rows.
     long: Option<(K, RowPolicy, u32)>,
+    /// The blocks of a plan.
+    blocks: fn(&PiecePlan) -> u64,
+    layouts: Layouts,
     multiprocessors: u32,
 }
 
@@ -126,7 +204,11 @@ impl<K: Clone> PieceKernels<K> {
         });
         let once = |policy| kernel(policy, 1);
         let kernels = PieceKernels::of_rows(&once, &rows, layouts, multiprocessors);
-        PieceKernels { long, ..kernels }
+        PieceKernels {
+            long,
+            blocks: PiecePlan::blocks_of_fold,
+            ..kernels
+        }
     }
 
     fn of_rows(
@@ -147,12 +229,20 @@ impl<K: Clone> PieceKernels<K> {
         PieceKernels {
             candidates,
             long: None,
+            blocks: PiecePlan::tiles,
+            layouts,
             multiprocessors,
         }
     }
 
+    /// The launch over `len` items from a position on.
+    pub(crate) fn plan(&self, position: u64, len: usize) -> PieceLaunch<'_, K> {
+        let (kernel, plan) = self.choose(position, len);
+        PieceLaunch::by_rows(kernel, plan, (self.blocks)(&plan), self.layouts)
+    }
+
     /// The kernel for `len` items from a position on, and its plan.
-    pub(crate) fn choose(&self, position: u64, len: usize) -> (&K, PiecePlan) {
+    fn choose(&self, position: u64, len: usize) -> (&K, PiecePlan) {
         let extent = Extent {
             len,
             inclusive: true,

@@ -6,7 +6,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 #[cfg(feature = "cuda")]
-pub(crate) mod pieces;
+mod pieces;
 mod stream;
 
 pub use stream::Reducer;

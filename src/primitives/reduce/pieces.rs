@@ -4,15 +4,13 @@
 //! anywhere. Their sums are nodes of [the law](crate#the-law). A counter on the host takes them.
 
 use super::kernel::{FOLD, FoldArguments, PieceFold};
-use crate::cpu::Parts;
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
-use crate::cuda::checks::check_call;
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
-use crate::cuda::lanes::{CHUNK_BYTES, Lanes, copy, fill_in_parts};
-use crate::cuda::launch::{Grid, blocks as blocks_of_grid, launch};
+use crate::cuda::lanes::{Lanes, copy, fill_in_parts};
+use crate::cuda::pieces::chunks_of;
 use crate::cuda::{Gpu, context_capability};
-use crate::engine::{Layouts, PieceKernels, lengths_of_blocks};
+use crate::engine::{Layouts, PieceKernels, PieceTiles, lengths_of_blocks};
 use crate::operator::cost;
 use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
@@ -137,34 +135,24 @@ impl Gpu {
         Place { position, len }: Place,
         left: u64,
     ) -> Result<()> {
-        let (kernel, plan) = kernels.choose(position, len);
-        let grid = Grid::new(
-            blocks_of_grid(plan.blocks_of_fold(), len as u64)?,
-            32 * plan.warps,
-            0,
-        );
-        let bytes = plan.workspace_bytes(Layouts::of::<F>());
-        let loaded = kernel.get(self.context())?;
-        self.with_workspace(bytes, |stream, workspace| {
-            let arguments = FoldArguments {
-                source,
-                length: len as u64,
-                workspace: check_call(self.context(), stream, &[], workspace, bytes)?,
-                init: identity().widen(),
-                position,
-                left,
-                first: plan.first,
-                last: plan.last,
-                log_tile: plan.log_tile,
-                levels: plan.levels(),
-                below: lengths_of_blocks(position, len),
-                by_ticket: plan.by_ticket().into(),
-            };
-            let function = Function::<FoldArguments<F::Arguments, T::Accumulator>>::new(FOLD);
-            // SAFETY: the caller's; the sums are this GPU's, and the workspace as large as the plan
-            // asks. The stream keeps calls and frees in order.
-            unsafe { launch(loaded, stream, &function, grid, arguments) }
-        })
+        let planned = kernels.plan(position, len);
+        let function = Function::<FoldArguments<F::Arguments, T::Accumulator>>::new(FOLD);
+        let arguments = |workspace, tiles: PieceTiles| FoldArguments {
+            source,
+            length: len as u64,
+            workspace,
+            init: identity().widen(),
+            position,
+            left,
+            first: tiles.first,
+            last: tiles.last,
+            log_tile: tiles.log_tile,
+            levels: tiles.levels,
+            below: lengths_of_blocks(position, len),
+            by_ticket: tiles.by_ticket,
+        };
+        // SAFETY: the caller's; the sums are this GPU's.
+        unsafe { self.launch_piece(planned, &function, len, arguments) }
     }
 
     /// Appends the sums of a piece in host memory. While a chunk is copied to the GPU, the one
@@ -294,12 +282,6 @@ impl<T: Element> Pieces<'_, T> {
         // SAFETY: the caller's.
         unsafe { (self.gpu).fold::<T, Slice<T>>(kernels, identity, source, place, left) }
     }
-}
-
-/// Where `len` elements from a position on are cut, to be copied.
-pub(crate) fn chunks_of<T>(position: u64, len: usize) -> Vec<Range<usize>> {
-    let chunk = 1 << (CHUNK_BYTES / size_of::<T>()).ilog2();
-    Parts::new(position, len, chunk).ranges().collect()
 }
 
 /// Appends the sums of blocks to a counter, given the logarithms of their lengths.

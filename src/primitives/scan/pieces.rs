@@ -5,15 +5,13 @@ use super::Prefixes;
 use super::carry::DeviceCarry;
 use super::kernel::{PIECE, Piece, PieceArguments};
 use crate::cpu::PrefixKind;
-use crate::cuda::checks::check_call;
 use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::pieces::chunks_of;
 use crate::cuda::{Gpu, context_capability};
 use crate::engine::tuning::plans::PIECE_WAVES;
-use crate::engine::{Engine, Layouts, PieceKernels, WavePlan, WavePolicy};
+use crate::engine::{Engine, Layouts, PieceKernels, PieceLaunch, PieceTiles, WavePlan, WavePolicy};
 use crate::operator::cost;
-use crate::primitives::reduce::pieces::chunks_of;
 use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
@@ -177,48 +175,37 @@ impl Gpu {
         if len == 0 {
             return Ok(());
         }
-        let layouts = Layouts::of::<F>();
-        let (lazy, grid, bytes, rows) = match kernels.waves.as_ref().filter(|_| waves) {
+        let planned = match kernels.waves.as_ref().filter(|_| waves) {
             Some([plain, anywhere]) => {
                 let aligned = to.is_multiple_of(WavePolicy::ALIGN)
                     && F::is_aligned(&source, WavePolicy::ALIGN);
-                let (policy, lazy) = if aligned { plain } else { anywhere };
-                let plan = WavePlan::new(*policy, len);
-                let blocks = plan.tiles(true).min(kernels.multiprocessors.into());
-                let grid = Grid::new(blocks as u32, plan.threads(), WavePolicy::SHARED_BYTES);
-                (lazy, grid, plan.workspace_bytes(layouts), None)
+                let (policy, kernel) = if aligned { plain } else { anywhere };
+                let (plan, layouts) = (WavePlan::new(*policy, len), Layouts::of::<F>());
+                PieceLaunch::by_waves(kernel, plan, layouts, kernels.multiprocessors)
             }
-            None => {
-                let (kernel, plan) = kernels.rows.choose(carry.position(), len);
-                let grid = Grid::new(blocks(plan.tiles(), len as u64)?, 32 * plan.warps, 0);
-                (kernel, grid, plan.workspace_bytes(layouts), Some(plan))
-            }
+            None => kernels.rows.plan(carry.position(), len),
         };
-        let loaded = lazy.get(self.context())?;
         let [before, after] = carry.addresses();
-        self.with_workspace(bytes, |stream, workspace| {
-            let arguments = PieceArguments {
-                source,
-                out: to,
-                length: len as u64,
-                workspace: check_call(self.context(), stream, &[], workspace, bytes)?,
-                init: prefixes.init.unwrap_or_else(identity).widen(),
-                position: carry.position(),
-                before,
-                after,
-                first: rows.map_or(0, |plan| plan.first),
-                last: rows.map_or(0, |plan| plan.last),
-                log_tile: rows.map_or(0, |plan| plan.log_tile),
-                levels: rows.map_or(0, |plan| plan.levels()),
-                seeded: u32::from(prefixes.init.is_some()),
-                inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
-                by_ticket: u32::from(rows.is_some_and(|plan| plan.by_ticket())),
-            };
-            let function = Function::<PieceArguments<F::Arguments, T::Accumulator>>::new(PIECE);
-            // SAFETY: the caller's; the carry is this GPU's, and the workspace as large as the plan
-            // asks. The stream keeps calls and frees in order.
-            unsafe { launch(loaded, stream, &function, grid, arguments) }
-        })?;
+        let function = Function::<PieceArguments<F::Arguments, T::Accumulator>>::new(PIECE);
+        let arguments = |workspace, tiles: PieceTiles| PieceArguments {
+            source,
+            out: to,
+            length: len as u64,
+            workspace,
+            init: prefixes.init.unwrap_or_else(identity).widen(),
+            position: carry.position(),
+            before,
+            after,
+            first: tiles.first,
+            last: tiles.last,
+            log_tile: tiles.log_tile,
+            levels: tiles.levels,
+            seeded: u32::from(prefixes.init.is_some()),
+            inclusive: u32::from(prefixes.kind == PrefixKind::Inclusive),
+            by_ticket: tiles.by_ticket,
+        };
+        // SAFETY: the caller's; the carry is this GPU's.
+        unsafe { self.launch_piece(planned, &function, len, arguments) }?;
         carry.advance(len);
         Ok(())
     }
