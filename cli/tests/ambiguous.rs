@@ -1,11 +1,7 @@
 //! What can be read in two ways is asked about, refused, or said.
 
-use crate::support::{fail_in, folder, noted, pass, pass_in, run_in};
+use crate::support::{fail, fail_in, folder, noted, pass, pass_in, run_in};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 /// They are 1 and 0 in words as in columns; among others that is said, and above others they may
 /// be names, as R counts them.

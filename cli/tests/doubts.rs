@@ -1,13 +1,8 @@
 //! What can mean two things is told, in files beside the data, first rows, quotes and points.
 
-use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in};
+use crate::support::{fail, fail_in, folder, noted, npy_of, pass, pass_in};
 #[cfg(unix)]
 use crate::support::{mended, shell};
-use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn a_table_is_no_list_beside_the_data() {

@@ -1,11 +1,7 @@
 //! Remedies that name programs are followed, and the number is the right one, or a word says more.
 
-use crate::support::{fail_in, mended, noted, pass, shell};
+use crate::support::{fail, mended, noted, pass, shell};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 /// The sum of what the remedy makes of a text.
 fn sum_after(line: &str, text: &str) -> String {

@@ -1,11 +1,6 @@
 //! `warpfold histogram`: what is counted, how it is shown, and what cannot be asked for.
 
-use crate::support::{fail_in, folder, npy_of, pass, pass_in};
-use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
+use crate::support::{fail, fail_in, folder, npy_of, pass, pass_in};
 
 #[test]
 fn bins_are_those_of_numpy() {

@@ -1,11 +1,6 @@
 //! Which fields of a table are its data: rows that do not fit, names of rows, headers of numbers.
 
-use crate::support::{fail_in, folder, noted, pass, pass_in};
-use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
+use crate::support::{fail, fail_in, folder, noted, pass, pass_in};
 
 #[test]
 fn rows_of_a_table_without_a_header_are_alike() {

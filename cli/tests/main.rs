@@ -13,6 +13,7 @@ mod files;
 #[cfg(unix)]
 mod followed;
 mod formats;
+mod headers;
 mod histogram;
 mod honesty;
 #[cfg(feature = "ladder")]
@@ -20,7 +21,9 @@ mod ladder;
 mod lanes;
 mod layout;
 mod manual;
+mod marks;
 mod misread;
+mod missing;
 mod numbers;
 mod oddities;
 mod others;

@@ -1,13 +1,9 @@
 //! Texts that can be misread without a sign of it: the number is right, or a word says more.
 
 #[cfg(unix)]
-use crate::support::mended;
+use crate::support::{fail, mended};
 use crate::support::{fail_in, folder, noted, pass, pass_in, run_in};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn a_header_below_the_names_is_told() {

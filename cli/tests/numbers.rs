@@ -1,11 +1,7 @@
 //! Sums and products as people mean them: in 64 bits, and never wrong in silence.
 
-use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in};
+use crate::support::{fail, fail_in, folder, noted, npy_of, pass, pass_in};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn small_integers_add_up_in_64_bits() {

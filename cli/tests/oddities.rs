@@ -1,11 +1,7 @@
 //! Words that are almost numbers: they are read where nothing else can be meant, and else told.
 
-use crate::support::{fail_in, folder, noted, pass, pass_in, run_in};
+use crate::support::{fail, fail_in, folder, noted, pass, pass_in, run_in};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn a_comment_names_the_columns_of_words() {

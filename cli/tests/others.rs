@@ -1,12 +1,7 @@
 //! What other programs write: printed tables, archives, and marks of their own.
 
-use crate::support::{fail_in, folder, noted, pass, pass_in};
+use crate::support::{fail, fail_in, folder, noted, pass, pass_in};
 use std::io::Write;
-use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 /// Brackets are those of a list only where they are no index; what is followed gives the sum.
 #[test]

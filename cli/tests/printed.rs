@@ -1,13 +1,8 @@
 //! Tables that programs printed, dumped or drew for people: what is said of them leads on.
 
-use crate::support::{fail_in, noted, pass};
+use crate::support::{fail, noted, pass};
 #[cfg(unix)]
 use crate::support::{mended, shell};
-use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn a_header_with_bars_above_rows_without_is_passed_over() {

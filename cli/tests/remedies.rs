@@ -1,11 +1,7 @@
 //! What a message recommends helps, and is not given already.
 
-use crate::support::{fail_in, folder, noted, npy_of, pass, pass_in, run_in};
+use crate::support::{fail, fail_in, folder, noted, npy_of, pass, pass_in, run_in};
 use std::path::Path;
-
-fn fail(line: &str, input: &str) -> String {
-    fail_in(Path::new("."), line, input.as_bytes())
-}
 
 #[test]
 fn another_delimiter_is_named() {

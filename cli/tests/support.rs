@@ -68,6 +68,11 @@ pub(crate) fn fail_in(folder: &Path, line: &str, input: &[u8]) -> String {
         .to_owned()
 }
 
+/// The same for what it reads from its standard input.
+pub(crate) fn fail(line: &str, input: &str) -> String {
+    fail_in(Path::new("."), line, input.as_bytes())
+}
+
 /// What a command says about an input that it takes: its output and its notes.
 pub(crate) fn noted(line: &str, input: &str) -> (String, String) {
     let output = run_in(Path::new("."), line, input.as_bytes());
