@@ -14,7 +14,7 @@
 //! 5. Add its line below, its names to `lib.rs`, and its command to `cli/`.
 //!
 //! Nothing else knows it. Test it in the emulator over sources that start anywhere
-//! (`tests/sources/emulated.rs`), on the CPU and on a GPU. Time it in `benches/`.
+//! (`tests/sources/emulated/`), on the CPU and on a GPU. Time it in `benches/`.
 //!
 //! A kernel is done when it passes in the emulator for every type and operator, and then in
 //! `dist/run tests` and `dist/run sanitizer`.
