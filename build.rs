@@ -1,5 +1,5 @@
 //! Lists the files of `templates/` and `kernels/`, so that a new one needs no line anywhere.
-//! `src/render/files.rs` includes the lists.
+//! `src/render/template.rs` includes the lists.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -8,6 +8,7 @@ mod bad_input;
 mod busy_gpu;
 mod collect;
 mod distinct;
+mod documents;
 mod engines;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;

@@ -1,5 +1,5 @@
 //! Where Rust panics, a GPU cannot: translated functions go on with the value that
-//! `kernels/rust.cuh` names. So there is no host to compare with; the values stand here.
+//! `kernels/machine/rust.cuh` names. So there is no host to compare with; the values stand here.
 
 use std::any::type_name;
 use std::fmt::Debug;

@@ -24,6 +24,7 @@ mod keys;
 mod machine;
 mod measure;
 mod pieces;
+mod readme;
 mod record;
 mod report;
 mod roofline;
@@ -47,7 +48,7 @@ use warpfold::Device;
 
 const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
-       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--rows FILE] [--charts FOLDER]
+       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--readme FILE] [--rows FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
 'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'pieces', 'shards',
@@ -56,7 +57,8 @@ Without --report, measures what contains one of the FILTERs in its name, such as
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
 With --report, which needs no GPU, makes the documents from such files, a run for each card.
-  --into FILE      the Markdown file whose part between the markers is replaced [default: BENCHMARKS.md]
+  --into FILE      the Markdown file whose part between the marks is replaced [default: BENCHMARKS.md]
+  --readme FILE    the one with the most important figures, of the first run [default: README.md]
   --rows FILE      where the table of every row goes [default: benches/results/rows.md]
   --charts FOLDER  where the charts go [default: benches/charts]
 
@@ -69,6 +71,7 @@ struct Options {
     json: PathBuf,
     reports: Vec<PathBuf>,
     into: PathBuf,
+    readme: PathBuf,
     rows: PathBuf,
     charts: PathBuf,
 }
@@ -87,6 +90,7 @@ impl Options {
             json: folder.join("bench-gpu.json"),
             reports: Vec::new(),
             into: "BENCHMARKS.md".into(),
+            readme: "README.md".into(),
             rows: "benches/results/rows.md".into(),
             charts: "benches/charts".into(),
         };
@@ -96,6 +100,7 @@ impl Options {
                 "--json" => options.json = file()?.into(),
                 "--report" => options.reports.push(file()?.into()),
                 "--into" => options.into = file()?.into(),
+                "--readme" => options.readme = file()?.into(),
                 "--rows" => options.rows = file()?.into(),
                 "--charts" => options.charts = file()?.into(),
                 "--quick" => options.quick = true,
@@ -186,6 +191,9 @@ fn report(runs: &[PathBuf], options: &Options) -> Result<(), String> {
         write(&charts.join(chart.file), &chart.svg(&runs[0])?)?;
     }
     write(&options.rows, &rows::markdown(&runs))?;
+    let readme = report::replace(&read(&options.readme)?, &readme::markdown(&runs[0]))
+        .map_err(|error| format!("{}: {error}", options.readme.display()))?;
+    write(&options.readme, &readme)?;
     write(into, &document)
 }
 

@@ -6,7 +6,9 @@ use crate::table::{Table, cut, length, us};
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// The marks around what is made.
 const BEGIN: &str = "<!-- gpu:begin -->";
+/// See [`BEGIN`].
 const END: &str = "<!-- gpu:end -->";
 
 /// The length that the price of the law is shown at.
@@ -16,7 +18,7 @@ const LARGE: usize = 1 << 28;
 const GOAL: f64 = 0.85;
 
 /// CUB is ahead where its time is less than this share of ours. What is above is noise.
-const AHEAD: f64 = 0.99;
+pub(crate) const AHEAD: f64 = 0.99;
 
 /// How many rows are named of those that fall short the most.
 const NAMED: usize = 12;
@@ -296,7 +298,6 @@ fn host_data(run: &Run) -> Option<String> {
     )
 }
 
-/// A row for each call and cut, and columns for what carries packets.
 /// Pieces of one type, by where they start: a row for each length.
 fn pieces(run: &Run) -> Option<String> {
     let mut places: Vec<&str> = Vec::new();

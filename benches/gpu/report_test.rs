@@ -1,6 +1,7 @@
 //! The report needs no GPU, only a run's file.
 
 mod chart;
+mod readme;
 mod record;
 mod report;
 mod rows;
@@ -165,6 +166,44 @@ fn segments_and_sorts_have_a_table_of_their_own_if_they_were_measured() {
     assert!(table.contains("| sort f32 places | 1000 | 8.00 | 1 | 0% |  |  |  |  |"));
     assert!(!table.contains("reduce f32 add"));
     assert!(text.contains("| segments f32 vectors of 64 | 🔴 0.90 | 2^26 | 1 |"));
+}
+
+/// The documents hold what the files of results say, and nothing else.
+#[test]
+fn documents_are_made_of_the_results() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let runs: Vec<Run> = ["benches/results/h200.json", "benches/results/h100.json"]
+        .map(|name| serde_json::from_str(&read(name)).unwrap())
+        .into();
+    for (name, part) in [
+        (
+            "BENCHMARKS.md",
+            report::markdown(&runs, Path::new("benches/charts")),
+        ),
+        ("README.md", readme::markdown(&runs[0])),
+    ] {
+        let document = read(name);
+        let made = report::replace(&document, &part).unwrap();
+        assert!(
+            made == document,
+            "{name}: benches/README.md says how to make it"
+        );
+    }
+    assert!(read("benches/results/rows.md") == rows::markdown(&runs));
+}
+
+#[test]
+fn where_cub_is_ahead_is_said() {
+    let mut run = run(100.0, Some(99.5));
+    assert!(!readme::markdown(&run).contains("ahead"));
+    let mut slow = cell("sort", "ascending", 1000, 10.0);
+    slow.stream
+        .insert(Library::Cub, serde_json::from_str("6.0").unwrap());
+    run.cells.push(slow);
+    let text = readme::markdown(&run);
+    assert!(text.contains("| sort | 1 of 1 | 🔴 0.60 | f32 ascending, 1000 |"));
+    assert!(text.contains("| reduce `u8` to `u64`, `f32`, `f64` | 2^28 | 250% | 🔴 0.99 |"));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 namespace warpfold {
 
 /// Chunks, numbered from the start of the input. Their lengths are powers of two. As on the host:
-/// `Chunks` in `src/primitives/reduce/plan.rs`.
+/// `Chunks` in `src/engine/rows/chunks.rs`.
 struct Chunks {
     /// The number of chunks, and of the first of them, which are longer than the others.
     u32 count, long_ones;

@@ -1,5 +1,5 @@
 //! Scans from the last item on: bit for bit the scan of the reversed input, written in reverse. The
-//! kernels run in `tests/emulated/every_kernel.rs`.
+//! kernels run in `tests/engines/emulated/every_kernel.rs`.
 
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
