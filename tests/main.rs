@@ -15,6 +15,8 @@ mod every_kernel_compiles;
 mod golden;
 mod histogram;
 mod laws;
+#[cfg(feature = "cuda")]
+mod level_one_on_the_gpu;
 mod math;
 mod merge;
 mod modes;
