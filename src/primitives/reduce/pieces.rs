@@ -6,7 +6,7 @@
 use super::kernel::{FOLD, FoldArguments, PieceFold};
 use crate::cpu::counter::{Counter, blocks};
 use crate::cpu::mode::in_rust_mode;
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
 use crate::cuda::lanes::{Lanes, copy, fill_in_parts};
 use crate::cuda::pieces::chunks_of;
 use crate::cuda::{Gpu, context_capability};
@@ -17,7 +17,6 @@ use crate::source::{Form, Slice};
 use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::CudaContext;
 use std::any::TypeId;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,24 +33,20 @@ type Bring<'a, E> = dyn Fn(&mut Lanes, usize, Range<usize>) -> std::result::Resu
 /// Enqueues the fold of a part, given its number, its place, and where its sums go.
 type FoldPart<'a, E> = dyn FnMut(usize, Place, u64) -> std::result::Result<(), E> + 'a;
 
-/// The folds of pieces of a form with `Op`. The type tells them from others where they are kept.
-struct Folds<T, Op, F> {
-    kernels: PieceKernels<Lazy>,
-    operator: Named<(T, Op, F)>,
-}
+/// Names the folds of pieces of a form with `Op`.
+struct Folds<T, Op, F>(Named<(T, Op, F)>);
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Folds<T, Op, F> {
-    fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
-        Ok(Folds {
-            kernels: PieceKernels::of_folds(
-                &|policy, per_warp| Lazy::new(PieceFold::<T, Op, F>::kernel(policy, per_warp)),
-                Layouts::of::<F>(),
-                context_capability(context)?,
-                cost::<T, Op>(),
-                context_multiprocessors(context)?,
-            ),
-            operator: PhantomData,
-        })
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Shell for Folds<T, Op, F> {
+    type Core = PieceKernels<Lazy>;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<PieceKernels<Lazy>> {
+        Ok(PieceKernels::of_folds(
+            &|policy, per_warp| Lazy::new(PieceFold::<T, Op, F>::kernel(policy, per_warp)),
+            Layouts::of::<F>(),
+            context_capability(context)?,
+            cost::<T, Op>(),
+            context_multiprocessors(context)?,
+        ))
     }
 }
 
@@ -77,10 +72,10 @@ impl Gpu {
         work: impl FnOnce(&Pieces<'_, T>) -> R,
     ) -> Result<R> {
         // Looked up: which kernels there are is worked out once, not for each piece.
-        let folds = self.kernels(Folds::<T, Op, Slice<T>>::load_lazily)?;
+        let folds = self.core_of::<Folds<T, Op, Slice<T>>>()?;
         Ok(work(&Pieces {
             gpu: self,
-            kernels: &folds.kernels,
+            kernels: &folds,
             identity: Op::identity,
             combine: Op::combine,
         }))
@@ -112,11 +107,11 @@ impl Gpu {
             append(&[level], &[sum.widen()], counter, Op::combine);
             return Ok(());
         }
-        let folds = self.kernels(Folds::<T, Op, F>::load_lazily)?;
+        let folds = self.core_of::<Folds<T, Op, F>>()?;
         let place = Place { position, len };
         let sums = self.results_of::<T::Accumulator>(levels.len(), |left| {
             // SAFETY: the caller's.
-            unsafe { self.fold::<T, F>(&folds.kernels, Op::identity, source, place, left) }
+            unsafe { self.fold::<T, F>(&folds, Op::identity, source, place, left) }
         })?;
         append(&levels, &sums, counter, Op::combine);
         Ok(())

@@ -5,7 +5,7 @@ use super::Prefixes;
 use super::carry::DeviceCarry;
 use super::kernel::{PIECE, Piece, PieceArguments};
 use crate::cpu::PrefixKind;
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
 use crate::cuda::lanes::{LANES, Lanes, copy, fill_in_parts};
 use crate::cuda::pieces::chunks_of;
 use crate::cuda::{Gpu, context_capability};
@@ -16,15 +16,11 @@ use crate::render::{Function, Named};
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid, Result};
 use cudarc::driver::CudaContext;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The scans of pieces of a form with `Op`. The type tells them from others where they are kept.
-struct Pieces<T, Op, F, const REVERSE: bool> {
-    kernels: Kernels,
-    operator: Named<(T, Op, F)>,
-}
+/// Names the scans of pieces of a form with `Op`.
+struct Pieces<T, Op, F, const REVERSE: bool>(Named<(T, Op, F)>);
 
 struct Kernels {
     rows: PieceKernels<Lazy>,
@@ -41,8 +37,12 @@ struct Part<A> {
     len: usize,
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T, Op, F, REVERSE> {
-    fn load_lazily(context: &Arc<CudaContext>) -> Result<Self> {
+impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Shell
+    for Pieces<T, Op, F, REVERSE>
+{
+    type Core = Kernels;
+
+    fn load_core(context: &Arc<CudaContext>) -> Result<Kernels> {
         let kernel = |policy| Lazy::new(Piece::<T, Op, F, REVERSE>::kernel(policy));
         let layouts = match REVERSE {
             false => Layouts::of::<F>(),
@@ -56,13 +56,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, const REVERSE: bool> Pieces<T
             .and_then(|policy| Some([policy, policy.anywhere_of(layouts)?]));
         let of_waves = |policy| (policy, Lazy::new(Piece::<T, Op, F>::of_waves(policy)));
         let multiprocessors = context_multiprocessors(context)?;
-        Ok(Pieces {
-            kernels: Kernels {
-                rows: PieceKernels::of_scans(&kernel, layouts, capability, cost, multiprocessors),
-                waves: wave.map(|policies| policies.map(of_waves)),
-                multiprocessors,
-            },
-            operator: PhantomData,
+        Ok(Kernels {
+            rows: PieceKernels::of_scans(&kernel, layouts, capability, cost, multiprocessors),
+            waves: wave.map(|policies| policies.map(of_waves)),
+            multiprocessors,
         })
     }
 }
@@ -87,19 +84,12 @@ impl Gpu {
         let source = source.unwrap_or_else(in_place);
         let piece = Part { source, to, len };
         // Looked up: which kernels there are is worked out once, not for each piece.
-        let (forwards, backwards);
         let kernels = match prefixes.reverse {
-            false => {
-                forwards = self.kernels(Pieces::<T, Op, F, false>::load_lazily)?;
-                &forwards.kernels
-            }
-            true => {
-                backwards = self.kernels(Pieces::<T, Op, F, true>::load_lazily)?;
-                &backwards.kernels
-            }
+            false => self.core_of::<Pieces<T, Op, F, false>>()?,
+            true => self.core_of::<Pieces<T, Op, F, true>>()?,
         };
         // SAFETY: the caller's.
-        unsafe { self.run_piece::<T, F>(kernels, Op::identity, piece, prefixes, carry) }
+        unsafe { self.run_piece::<T, F>(&kernels, Op::identity, piece, prefixes, carry) }
     }
 
     /// The same, compiled once for all operators.
