@@ -74,6 +74,9 @@ pub struct Machine {
 }
 
 /// How a primitive is computed. The results are the same, bit for bit.
+///
+/// It is a value, and no trait: lists hold kernels of any engine, and a kernel's identity has its
+/// engine. What an engine does stands in its room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Engine {

@@ -1,4 +1,4 @@
-//! The primitives, a room each. This list is the only one.
+//! The primitives, a room each.
 //!
 //! To add one, NAME:
 //!
@@ -11,9 +11,10 @@
 //!    ([`Function`](crate::codegen::Function)) and makes the
 //!    [`Kernel`](crate::codegen::Kernel) values. `cuda.rs` holds them as `cuda::kernels::Lazy` and
 //!    launches them with `cuda::launch::launch`. `cpu.rs` is the CPU's side, and `mod.rs` the API.
-//! 5. Add its line below, its names to `lib.rs`, and its command to `cli/`.
+//! 5. Add its line below, its names to `lib.rs`, and its command to `cli/`. What programs with
+//!    `cudarc` use goes through the doors `cuda.rs` and `codegen.rs`.
 //!
-//! Nothing else knows it. Test it in the emulator over sources that start anywhere
+//! Nothing else in `src/` knows it. Test it in the emulator over sources that start anywhere
 //! (`tests/sources/emulated/`), on the CPU and on a GPU. Time it in `benches/`.
 //!
 //! A kernel is done when it passes in the emulator for every type and operator, and then in

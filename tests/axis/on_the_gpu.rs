@@ -112,3 +112,38 @@ fn graphs_capture_calls_along_axes() {
         assert_same(&got, &case.scans::<f32, Add>(&items, form, false), "scans");
     }
 }
+
+#[test]
+fn lanes_are_folded_from_init_and_scanned_in_place() {
+    let Some((context, stream)) = stream() else {
+        return;
+    };
+    // Chunks of long lanes, lanes that are one chunk, and lanes that are rows.
+    for case in [
+        Case::new(2, 20_000, 5),
+        Case::new(3, 7, 1000),
+        Case::new(40, 300, 1),
+    ] {
+        let (axis, items) = (case.axis(), case.data::<f32>());
+        let along = AlongAxis::<f32, Add>::load(&context).unwrap();
+        let mut data = stream.clone_htod(&items).unwrap();
+        let mut folds = stream.alloc_zeros::<f32>(axis.lanes()).unwrap();
+        let mut workspace = Workspace::new(&stream, along.workspace_bytes(axis)).unwrap();
+        along
+            .enqueue_reduce_from(&stream, 0.5, &data, axis, &mut folds, &mut workspace)
+            .unwrap();
+        let got = stream.clone_dtoh(&folds).unwrap();
+        assert_same(&got, &case.folds::<f32, Add>(&items, Some(0.5)), "folds");
+        let form = Form {
+            inclusive: false,
+            reverse: true,
+            init: Some(0.25),
+        };
+        let prefixes = Prefixes::exclusive().reverse().from(0.25);
+        along
+            .enqueue_scan_in_place(&stream, prefixes, axis, &mut data, &mut workspace)
+            .unwrap();
+        let got = stream.clone_dtoh(&data).unwrap();
+        assert_same(&got, &case.scans::<f32, Add>(&items, form, true), "in place");
+    }
+}
