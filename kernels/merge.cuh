@@ -37,7 +37,7 @@ __device__ __forceinline__ Number split(const Less& less, const Item* a, Number 
     return least;
 }
 
-/// The same, found by all lanes of a warp. Each round asks at 32 places, so that few loads from
+/// `split`, found by all lanes of a warp. Each round asks at 32 places, so that few loads from
 /// memory wait for each other.
 template <class Less, class Item>
 __device__ __forceinline__ u64 split_by_warp(const Less& less, const Item* a, u64 a_length,

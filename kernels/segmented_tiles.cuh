@@ -33,7 +33,7 @@ struct OffsetSegments {
     __device__ __forceinline__ void begin() {}
     /// Where segment i starts, and the one before it ends, as it is given.
     __device__ __forceinline__ u64 given(u64 i) const { return offsets[i]; }
-    /// The same, within the items.
+    /// Where it starts within the items.
     __device__ __forceinline__ u64 bound(u64 i) const {
         u64 at = given(i);
         return at < items ? at : items;
@@ -54,8 +54,9 @@ struct StartSegments {
     }
 };
 
-/// The same, as many as a number in memory says: the kernel before this one may have written it. If
-/// there is no room for all starts, the last one that there is says where the items end.
+/// As many segments with starts as a number in memory says: the kernel before this one may have
+/// written it. If there is no room for all starts, the last one that there is says where the items
+/// end.
 template <class I>
 struct CountedStartSegments : StartSegments<I> {
     const u64* counted;

@@ -205,11 +205,11 @@ struct TopK {
                                                      u64 k, u64& below, u64& inside) {
         Shared& s = shared();
         // Counts have 32 bits.
-        constexpr u64 PIECE = (u64)1 << 31;
+        constexpr u64 PART = (u64)1 << 31;
         u32 thread = threadIdx.x;
         u64 count = 0;
-        for (u64 from = 0; from < reader.count; from += PIECE) {
-            u64 to = reader.count - from < PIECE ? reader.count : from + PIECE;
+        for (u64 from = 0; from < reader.count; from += PART) {
+            u64 to = reader.count - from < PART ? reader.count : from + PART;
             if (thread < DIGITS) s.counts[thread] = 0;
             __syncthreads();
             for (u64 i = from + thread; i < to; i += blockDim.x) {

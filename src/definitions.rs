@@ -81,7 +81,7 @@ impl Definitions {
         self.define_once::<Key>(name, text, false)
     }
 
-    /// The same for a text that a macro translated.
+    /// [`define_function`](Self::define_function) for a text that a macro translated.
     #[doc(hidden)]
     pub fn define_translation<Key: 'static>(
         &mut self,
@@ -106,7 +106,7 @@ impl Definitions {
         self.define(key, name, translated, &mut write)
     }
 
-    /// The same, compiled once.
+    /// Adds the function of a key, unless it is there. Compiled once, not for each `Key`.
     fn define(
         &mut self,
         (key, type_name): (TypeId, &str),
@@ -156,7 +156,7 @@ impl Definitions {
         self.known(called)?.text.as_deref()
     }
 
-    /// The same if a macro translated it.
+    /// The text of a function that a macro translated, by the name that it is called by.
     pub(crate) fn translation(&self, called: &str) -> Option<&str> {
         let known = self.known(called).filter(|known| known.translated)?;
         known.text.as_deref()

@@ -94,7 +94,7 @@ impl Visitor for Sources {
                     engines.extend(others);
                 }
                 let shares = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
-                engines.extend(shares.map(|costly| Engine::Shares(costly.shares)));
+                engines.extend(shares.map(|compute_bound| Engine::Shares(compute_bound.shares)));
                 let wave = WavePolicy::of::<T>();
                 engines.extend(wave.map(Engine::Wave));
                 let anywhere = wave.and_then(WavePolicy::anywhere::<T>);
@@ -225,11 +225,13 @@ fn widest(x: [f32; 5]) -> [f64; 8] {
 impl Sources {
     fn reduce<T: Element, Op: Monoid<T>, F: Form<Item = T>>(&mut self) {
         let order = Order::of::<T, Op>();
-        let costly = ComputeBoundReduce::of(Layouts::of::<F>(), 90, u32::MAX)
+        let compute_bound = ComputeBoundReduce::of(Layouts::of::<F>(), 90, u32::MAX)
             .filter(|_| order == Order::Law);
-        let costly = costly.into_iter().flat_map(|costly| costly.rows);
+        let compute_bound = compute_bound
+            .into_iter()
+            .flat_map(|compute_bound| compute_bound.rows);
         let cheap = RowPolicy::for_reduce(Layouts::of::<F>(), 90, order);
-        for rows in costly.map(|(_, rows)| rows).chain([cheap]) {
+        for rows in compute_bound.map(|(_, rows)| rows).chain([cheap]) {
             self.push::<kernels::Reduce<T, Op, F>>(Engine::Rows(rows));
         }
     }
@@ -576,14 +578,14 @@ fn sources_need_two_options() {
     if !unsafe { sys::is_culib_present() } {
         return skip("nvrtc", "cudarc does not find it");
     }
-    let costly = ComputeBoundScan::of(Layouts::of_slice::<[u8; 4]>(), 90, u32::MAX).unwrap();
+    let compute_bound = ComputeBoundScan::of(Layouts::of_slice::<[u8; 4]>(), 90, u32::MAX).unwrap();
     let wave = WavePolicy::of::<[u8; 4]>().unwrap();
     let mut sources = blocks();
     sources.reduce::<[u8; 4], Mixed, Slice<[u8; 4]>>();
     sources.reduce::<u32, ops::BitXor, Map<first_of_seven, Slice<[u32; 7]>>>();
     for engine in [
         Engine::Levels,
-        Engine::Shares(costly.shares),
+        Engine::Shares(compute_bound.shares),
         Engine::Wave(wave),
     ] {
         sources.push::<kernels::Scan<[u8; 4], Mixed>>(engine);

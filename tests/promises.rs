@@ -450,7 +450,7 @@ fn a_policy_for_another_order_is_an_error() {
 
 /// What the estimate of an operator's cost decides, and what a policy has to be.
 #[test]
-fn costly_operators_have_the_shares_engine() {
+fn operators_bound_by_computing_have_the_shares_engine() {
     let of = |capability, cost| ComputeBoundScan::of(Layouts::of_slice::<f32>(), capability, cost);
     let long_ones = of(90, 14).expect("costs 14 instructions");
     assert!(of(90, 13).is_none() && of(75, u32::MAX).is_none());

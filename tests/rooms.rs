@@ -281,3 +281,68 @@ fn tables_say_what_they_were_measured_by() {
     assert!(tables >= 7, "{tables} tables");
     assert!(faults.is_empty(), "no card and day: {faults:?}");
 }
+
+/// Where comments lie beside what they are about, and move with it.
+const COMMENTED: &[&str] = &["src", "kernels", "templates", "macros", "emulator"];
+
+/// Whether a line of a source begins a comment with a look back at the one before.
+fn looks_back(line: &str) -> bool {
+    let line = line.trim_start();
+    let comment = line.strip_prefix("//").or_else(|| line.strip_prefix("{#"));
+    comment.is_some_and(|comment| {
+        let text = comment.trim_start_matches(['/', '!', '-', ' ']);
+        text.starts_with("The same")
+    })
+}
+
+/// Whoever jumps to an item reads its comment alone, and items move.
+#[test]
+fn comments_stand_by_themselves() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<_> = COMMENTED.iter().map(|folder| root.join(folder)).collect();
+    let (mut read, mut faults) = (0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_source = path.extension().is_some_and(|end| {
+                ["rs", "cuh", "cu", "cpp", "hpp", "jinja"].contains(&end.to_str().unwrap())
+            });
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if is_source {
+                read += 1;
+                let text = fs::read_to_string(&path).unwrap();
+                let lines = text.lines().zip(1..).filter(|(line, _)| looks_back(line));
+                let path = path.strip_prefix(root).unwrap().display();
+                faults.extend(lines.map(|(line, number)| format!("{path}:{number}: {line}")));
+            }
+        }
+    }
+    assert!(read > 400, "{read} sources");
+    assert!(
+        faults.is_empty(),
+        "no comment begins with \"The same\": it says what this is, or in what it differs from a \
+         thing that it names (\"Rows in reverse.\", \"`split` by a whole warp.\")\n{}",
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn comments_that_look_back_are_told() {
+    for line in [
+        "/// The same, backwards.",
+        "    //! The same for floats.",
+        "// The same",
+        "    /// // The same in an example.",
+        "{#- The same in a template. #}",
+    ] {
+        assert!(looks_back(line), "{line}");
+    }
+    for line in [
+        "/// Rows, which are the same.",
+        "let text = \"// The same\";",
+        "/// So is that. The same holds here.",
+    ] {
+        assert!(!looks_back(line), "{line}");
+    }
+}

@@ -114,8 +114,9 @@ fn rendered<T: Number>(primitive: PrimitiveName, folds: &Folds) -> Result<String
         Name::ScanLevels => scan(Engine::Levels),
         Name::ScanWave => scan(Engine::Wave(wave())),
         Name::ScanShares => {
-            let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
-            let policy = costly.expect("numbers have up to 8 bytes").shares;
+            let compute_bound =
+                ComputeBoundScan::of(Layouts::of_slice::<T>(), CAPABILITY, u32::MAX);
+            let policy = compute_bound.expect("numbers have up to 8 bytes").shares;
             scan(Engine::Shares(policy))
         }
         Name::ScanWaveAnywhere => {

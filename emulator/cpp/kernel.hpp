@@ -71,7 +71,7 @@ enum class Order { RELAXED, ACQUIRE, RELEASE };
 enum class Exchange { SHUFFLE, BALLOT, ALL, ANY, MATCH, ADD, MIN, MAX, AND, OR, XOR };
 
 void synchronise_block(Source source);
-/// The same, and tells all threads whether one of them says yes.
+/// Synchronises the block, and tells all threads whether one of them says yes.
 bool synchronise_block_or(bool says_yes, Source source);
 void synchronise_warp(unsigned mask, Source source);
 /// Every lane of `mask` gives a value; what each gets depends on all. A shuffle gives the value of

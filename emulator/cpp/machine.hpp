@@ -46,8 +46,8 @@ struct Knowledge {
     }
 };
 
-/// The same, by whom it reaches. What only a fence for the block passed on reaches threads of the
-/// same block alone.
+/// Knowledge by whom it reaches. What only a fence for the block passed on reaches threads of that
+/// block alone.
 struct ByScope {
     Knowledge everywhere, in_block;
 };

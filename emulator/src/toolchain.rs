@@ -307,7 +307,7 @@ impl Toolchain {
             .unwrap_or_else(|message| panic!("{message}"))
     }
 
-    /// The same, or the compiler's messages.
+    /// Compiles as [`module`](Self::module) does, or returns the compiler's messages.
     pub fn try_module(&self, name: &str, text: &str, kernels: &[&str]) -> Result<Module, String> {
         let name: String = name
             .chars()

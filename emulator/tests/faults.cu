@@ -360,7 +360,7 @@ __global__ void lacks_release(const u32* in, u32* out, u32* work) {
 
 enum Flag { RELAXED_FLAG, RELEASED_FLAG, UPDATED_FLAG };
 
-/// The same with sums that are accessed atomically too, so that nothing races. But the flag may
+/// A chain whose sums are accessed atomically too, so that nothing races. But the flag may
 /// pass the sum.
 template <Flag FLAG, Fence BETWEEN>
 __device__ void chain_of_words(const u32* in, u32* out, u32* flags, u32* sums, u32* tickets) {

@@ -30,7 +30,7 @@ fn run(module: &Module, kernel: &str, seed: u64) -> Result<Vec<u32>, String> {
     run_in(module, kernel, seed, Grid::new(1, 64), 0)
 }
 
-/// The same for any grid, and with `work` numbers in a buffer that starts as zeros.
+/// What a kernel writes in any grid, with `work` numbers in a buffer that starts as zeros.
 fn run_in(
     module: &Module,
     kernel: &str,
@@ -41,7 +41,7 @@ fn run_in(
     run_after(module, kernel, seed, grid, work, |_| ())
 }
 
-/// The same after other commands.
+/// What a kernel writes after other commands.
 fn run_after(
     module: &Module,
     kernel: &str,

@@ -56,7 +56,7 @@ struct StagedTile {
         }
     }
 
-    /// The same for any source.
+    /// Copies `valid` items of any source, from `first` on.
     template <class S>
     __device__ __forceinline__ void load(const S& source, u64 first, int valid) {
         using Narrow = Word<R::NARROW>;
@@ -96,7 +96,7 @@ struct StagedTile {
         }
     }
 
-    /// The same backwards: the first element goes just before `end`.
+    /// Copies them backwards: the first element goes just before `end`.
     __device__ __forceinline__ void store_reversed(T* end, int valid) {
         constexpr int WORDS = (int)sizeof(T) / R::NARROW;
         using Narrow = Word<R::NARROW>;

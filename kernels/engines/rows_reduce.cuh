@@ -10,8 +10,8 @@
 // An input of middle length has a group of chunks for each block, so that all have about as much.
 // The warps of the block take the parts of all its chunks in turn, with no wait between. A long
 // input has more chunks than that. Blocks take them in turn (IN_TURN), one at a time, unless the
-// operator is costly. The last ones are shorter, so that all blocks are done at about the same
-// time. A short input is all rest: the task of a single block, which needs no workspace.
+// operator is bound by computing. The last ones are shorter, so that all blocks are done at about
+// the same time. A short input is all rest: the task of a single block, which needs no workspace.
 //
 // Chunk and rest are one task, which `BlockFolder` does: the sums of the aligned blocks of a range.
 // A whole chunk has just one. A range is cut up like this:
@@ -21,9 +21,9 @@
 //   rows       as many as a warp holds at once; each has 32 runs, one a lane
 //   runs       neighbouring elements, of 16 bytes if their size allows
 //
-// For costly operators, rows of several batches may be folded together (GROUPED), or the code may
-// be COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would hold the
-// operator so often that compiling it takes a second. If the operator may be unsure
+// For operators bound by computing, rows of several batches may be folded together (GROUPED), or
+// the code may be COMPACT: trees are folded by loops, except those of a batch. Unrolled, they would
+// hold the operator so often that compiling it takes a second. If the operator may be unsure
 // (warp/fast_path.cuh), its code is long. Then GROUPED code is compact, too, outside of its inner
 // loop.
 //
@@ -59,8 +59,8 @@ struct AlignedBlocks {
             if (mine && (place >> level & 1) != 0) sums.set(first + level, tree.siblings[level][0]);
     }
 
-    /// The same for the tree over one value a lane. It is folded only as high as that leaf has
-    /// siblings. Returns the fold.
+    /// Folds the tree over one value a lane, only as high as leaf `place` has siblings. Sets the
+    /// entries from `first` on to those left of it, and returns the fold.
     __device__ __forceinline__ A set_siblings_of(A sum, int place, int first) {
         int lane = threadIdx.x % WARP;
 #pragma unroll UNROLLED
@@ -94,8 +94,8 @@ struct AlignedBlocks {
         __syncwarp();
     }
 
-    /// The same as `append_to`, of blocks that are packed: no bit is looked for, which takes longer
-    /// than a cheap operator, and each sum is read while the one before is combined.
+    /// `append_to` for blocks that are packed: no bit is looked for, which takes longer than a
+    /// cheap operator, and each sum is read while the one before is combined.
     __device__ __forceinline__ void append_packed_to(Prefix<Operator, A>& prefix, u32 length) {
         int left = __popc(length);
         if (left == 0) return;
@@ -224,8 +224,8 @@ struct BlockFolder {
         return sum;
     }
 
-    /// Folds whole batches with the fewest combinations, for costly operators. Returns the last sum
-    /// that was pushed.
+    /// Folds whole batches with the fewest combinations, for operators bound by computing. Returns
+    /// the last sum that was pushed.
     ///
     /// A batch has fewer rows than a warp has lanes, so the last levels would be computed several
     /// times over. Each of them waits for the rows of another batch instead.

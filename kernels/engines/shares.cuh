@@ -1,6 +1,6 @@
 // The shares engine for prefixes: any length in one launch, with little over 2n combinations and
-// little code, for costly operators. Trees in registers (rows.cuh) are unrolled, and their code
-// holds the operator dozens of times. The wave engine combines each item three times.
+// little code, for operators bound by computing. Trees in registers (rows.cuh) are unrolled, and
+// their code holds the operator dozens of times. The wave engine combines each item three times.
 //
 // A block's tile lies in shared memory. A run is what a lane loads and stores at once. Lanes fold
 // runs in registers. Then each lane folds its share, which is some neighbouring runs, by a loop

@@ -17,7 +17,7 @@ struct Chunks {
     u32 at_once, larger;
 };
 
-/// The same, where it is known whether blocks take them in turn. Only then some may be longer.
+/// Chunks of which it is known whether blocks take them in turn. Only then some may be longer.
 template <bool IN_TURN>
 struct ChunksOf : Chunks {
     /// Where a chunk begins. The last one ends where another one would begin.

@@ -67,8 +67,8 @@ struct TileSums {
         wait_unless<SPARING>([] { return false; }, tiles, values);
     }
 
-    /// The same, until something has failed, which all lanes must see alike. Then there are no
-    /// values, and it returns false.
+    /// Waits likewise, but gives up if something has failed, which all lanes must see alike. Then
+    /// there are no values, and it returns false.
     template <bool SPARING = false, int COUNT, class Failed>
     __device__ __forceinline__ bool wait_unless(const Failed& failed, const u64 (&tiles)[COUNT],
                                                 A (&values)[COUNT]) const {
@@ -184,7 +184,7 @@ struct SumTree {
         }
     };
 
-    /// The same by loops: code that holds the operator twice. It is for one sum a lane.
+    /// `Digit` by loops: code that holds the operator twice. It is for one sum a lane.
     struct DigitByLoops {
         int digit;
         /// Lane l has the sum of 2^l of them that belongs to bit l of the digit, if that is set.

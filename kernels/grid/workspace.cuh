@@ -51,16 +51,16 @@ struct alignas(16) WorkspaceHeader {
     /// is a number far beyond the tiles.
     __device__ __forceinline__ u64 take(u64 tag) { return add_relaxed(&tickets, 1) - tag; }
 
-    /// The same for thread 0, which subtracts the tag itself, and waits for the number only then.
-    /// It adds 1, but the compiler must not know: of additions of the same number it would make one
-    /// for the warp, and wait for it at once.
+    /// Takes a number for thread 0, which subtracts the tag itself, and waits for the number only
+    /// then. It adds 1, but the compiler must not know: of additions of the same number it would
+    /// make one for the warp, and wait for it at once.
     __device__ __forceinline__ u64 take_ahead() { return add_relaxed(&tickets, 1 + threadIdx.x); }
 
     /// Says whether this is the last block to call. One thread of each block calls, once the block
     /// takes nothing more.
     __device__ __forceinline__ bool end(u64 tag) { return end(tag, gridDim.x); }
 
-    /// The same where only so many blocks of the grid call.
+    /// Says it where only so many blocks of the grid call.
     __device__ __forceinline__ bool end(u64 tag, u32 blocks) {
         u32 before = add_acquire_release(&ended, 1) - (u32)tag;
         if (before >= blocks) trap("the start of the workspace was overwritten");

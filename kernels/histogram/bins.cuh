@@ -125,7 +125,7 @@ struct FixedGuess {
     u32 scale, shift, low;
 };
 
-/// The same by a guess, which is compared with the bin's first number where it is not certain.
+/// Finds bins by a guess, which is compared with the bin's first number where it is not certain.
 template <class V>
 struct ByGuess {
     using Arguments = ByGuess;
@@ -160,7 +160,7 @@ struct ByGuess {
     }
 };
 
-/// The same by a guess in fixed point, for integers of up to 32 bits. Where all guesses are
+/// Finds bins by a guess in fixed point, for integers of up to 32 bits. Where all guesses are
 /// certain, such as in bins whose width is a power of two, nothing asks.
 template <class V>
 struct ByFixedGuess {

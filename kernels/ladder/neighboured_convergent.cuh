@@ -1,5 +1,5 @@
-// The same pairs, but given to the first threads: thread t takes the t-th pair. Warps without a
-// pair do nothing, and the others have all lanes at work.
+// Pairs of neighbours again, but given to the first threads: thread t takes the t-th pair. Warps
+// without a pair do nothing, and the others have all lanes at work.
 #include "ladder/step.cuh"
 
 extern "C" __global__ void neighboured_convergent(T* data, u64 length, T* out) {

@@ -1,5 +1,5 @@
-// The same with the strides the other way round: the threads at work stay neighbours, and whole
-// warps are done early.
+// The strides the other way round, the longest first: the threads at work stay neighbours, and
+// whole warps are done early.
 #include "ladder/tree.cuh"
 
 extern "C" __global__ void reversed(const Element* in, u64 length, Cell* out) {

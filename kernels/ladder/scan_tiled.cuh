@@ -9,7 +9,7 @@ extern "C" __global__ void scan_tiled(const Element* in, u64 length, T identity,
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// The same over sums, in place.
+/// Scans tiles of sums, in place.
 extern "C" __global__ void scan_tiled_sums(T* values, u64 length, T identity, T* sums) {
     begin_launch();
     T sum = scan_part<Padded>(values, length, identity, values);

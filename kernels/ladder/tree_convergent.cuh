@@ -1,4 +1,4 @@
-// The same tree with the strides the other way round: the first threads work. Whole warps drop out
+// The strides the other way round, the longest first: the first threads work. Whole warps drop out
 // together, and neighbours touch neighbours, so that one request serves a warp.
 #include "ladder/step.cuh"
 

@@ -8,7 +8,7 @@ extern "C" __global__ void two_step(const Element* in, u64 length, T* out) {
     if (threadIdx.x == 0) out[blockIdx.x] = value;
 }
 
-/// The same over the values of blocks.
+/// Folds the values that blocks left.
 extern "C" __global__ void two_step_again(const T* in, u64 length, T* out) {
     begin_launch();
     T value = fold_part(in, length);

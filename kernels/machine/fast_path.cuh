@@ -21,7 +21,7 @@ namespace rust {
 __device__ __forceinline__ f32 upper_half(f64 a) {
     return from_bits((u32)(bits_of(a) >> 32) & 0x7fffffffu);
 }
-/// The same of 2^exponent.
+/// The upper half of 2^exponent.
 __device__ __forceinline__ f32 upper_half_of_power(int exponent) {
     return from_bits((u32)(1023 + exponent) << 20);
 }

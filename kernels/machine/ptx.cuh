@@ -97,8 +97,8 @@ __device__ __forceinline__ i32 permuted_part(u32 word, int place) {
     return result;
 }
 
-/// The same as a product of two vectors, of which one has a single 1. It takes a multiplier, where
-/// the permutation takes one of those units that do most other things.
+/// `permuted_part` as a product of two vectors, of which one has a single 1. It takes a multiplier,
+/// where the permutation takes one of those units that do most other things.
 template <int BYTES, bool SIGNED>
 __device__ __forceinline__ i32 multiplied_part(u32 word, int place) {
     u32 one = 1u << 8 * place;
@@ -371,13 +371,13 @@ __device__ __forceinline__ bool mbarrier_try_wait(Mbarrier& barrier, u32 parity)
     return completed != 0;
 }
 
-/// Waits until it has.
+/// Waits until the phase of this parity has completed.
 __device__ __forceinline__ void mbarrier_wait(Mbarrier& barrier, u32 parity) {
     while (!mbarrier_try_wait(barrier, parity)) {
     }
 }
 
-/// The same by a whole warp. If its lanes left the loop one by one, the compiler would have to
+/// Waits for it by a whole warp. If its lanes left the loop one by one, the compiler would have to
 /// gather them again before every shuffle that follows.
 __device__ __forceinline__ void mbarrier_wait_by_warp(Mbarrier& barrier, u32 parity) {
     while (__any_sync(ALL_LANES, !mbarrier_try_wait(barrier, parity))) {

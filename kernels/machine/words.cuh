@@ -85,7 +85,7 @@ struct PackedRun {
         for (int i = 0; i < PARTS; i++) parts[i] = run.words[i];
     }
 
-    /// The same by shifts, for elements that are in registers as words.
+    /// Sets all elements by shifts, for those that are in registers as words.
     __device__ __forceinline__ void pack(const T (&elements)[RUN]) {
 #pragma unroll
         for (int i = 0; i < PARTS; i++) parts[i] = 0;

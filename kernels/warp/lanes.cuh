@@ -100,8 +100,9 @@ struct Prefix {
     A value;
     bool present;
 
-    /// Gives an absent prefix a usual value, which nothing reads. Mostly it has the identity. That
-    /// may be infinite, or zero, and an operator may be unsure of what it gives.
+    /// Gives an absent prefix, which mostly holds the identity, a usual value instead. No result
+    /// depends on either, but the fast path combines what is there. Of an identity such as infinity
+    /// or 0 it may be unsure, and the slow path would run for nothing.
     __device__ __forceinline__ void fill(const A& usual) {
         if constexpr (MAY_BE_UNSURE<Operator>) value = choose(present, value, usual);
     }
@@ -212,7 +213,7 @@ struct LaneTrees {
         up_sweep_by(combine, sums);
         return sums[0];
     }
-    /// The same, but returns the sum over the first `count` lanes, a power of two, to those.
+    /// An up-sweep that returns to the first `count` lanes, a power of two, the sum over these.
     __device__ __forceinline__ A up_sweep_over(const A& leaf, int count) {
         bool unsure = false;
         A sum = up_sweep_over_by(FastPath<Operator>{unsure}, leaf, count);

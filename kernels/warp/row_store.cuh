@@ -104,7 +104,7 @@ __device__ __forceinline__ void pass_through(Moved (&rows)[ROWS], unsigned char*
     }
 }
 
-/// The same as `store_aligned`, by way of a room in shared memory for these rows.
+/// Stores as `store_aligned` does, by way of a room in shared memory for these rows.
 template <int PART, int BYTES, class Moved, int ROWS>
 __device__ __forceinline__ void store_staged(void* target, Moved (&rows)[ROWS], unsigned char* room,
                                              int limit, bool whole) {

@@ -65,7 +65,7 @@ struct RunTree {
     }
 };
 
-/// The same in pairs: the two halves of the run side by side.
+/// The tree in pairs: the two halves of the run side by side.
 template <class Operator, class A, int RUN>
     requires FOLDED_IN_PAIRS<Operator, A, RUN>
 struct RunTree<Operator, A, RUN> {
@@ -96,7 +96,8 @@ struct RunTree<Operator, A, RUN> {
 
     __device__ __forceinline__ u32 sum() const { return Pairs::fold(node[HALF - 1]); }
 
-    /// As above. Where there is no prefix, these operations have an identity, which is exact.
+    /// The scan of both halves. Where there is no prefix, these operations have an identity, which
+    /// is exact.
     __device__ __forceinline__ Scanned down_sweep(const Prefix<Pairs, u32>& prefix, u32 next,
                                                   u32 init, bool inclusive) {
         u32 first = choose(prefix.present, prefix.value, Pairs::identity());

@@ -74,9 +74,8 @@ struct UnalignedRuns {
             words[i] = words[first + (i - first) % WORDS];
     }
 
-    /// Stores rows of runs from `target` on, except what lies less than `begin` bytes after it, at
-    /// most 15, or `limit` bytes after it, or farther. `whole` says that all comes before the
-    /// limit.
+    /// Stores the bytes [begin, limit) of rows of runs that start at `target`. Bytes outside stay
+    /// as they are. `begin` is 15 at most. `whole` says that no row reaches beyond the limit.
     template <int ROWS>
     static __device__ __forceinline__ void store(MovedRun<T, RUN> (&rows)[ROWS], T* target,
                                                  int begin, int limit, bool whole) {
@@ -85,7 +84,7 @@ struct UnalignedRuns {
         store_moved(rows, target, begin, limit, whole);
     }
 
-    /// The same by way of a room in shared memory for these rows, so that neighbouring lanes store
+    /// Stores by way of a room in shared memory for these rows, so that neighbouring lanes store
     /// neighbouring words. Nothing is written to the first word of the room.
     template <int ROWS>
     static __device__ __forceinline__ void store_staged(MovedRun<T, RUN> (&rows)[ROWS], T* target,

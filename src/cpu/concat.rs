@@ -6,20 +6,20 @@ use super::{chunk_len, stream};
 use crate::Element;
 use std::mem::MaybeUninit;
 
-/// The bytes of a piece. To copy that much takes far longer than to hand it to a thread.
-const PIECE_BYTES: usize = 256 << 10;
+/// The bytes of a chunk. To copy that much takes far longer than to hand it to a thread.
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// Copies all elements of `parts`, one part behind another, to the front of `to`.
 pub(crate) fn concat<T: Element>(parts: &[&[T]], mut to: &mut [MaybeUninit<T>]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
-    let (streams, piece) = (
+    let (streams, chunk) = (
         size_of::<T>() * len > STREAM_BYTES,
-        chunk_len::<T, T>(PIECE_BYTES),
+        chunk_len::<T, T>(CHUNK_BYTES),
     );
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     for part in parts {
         let (front, rest) = to.split_at_mut(part.len());
-        pieces.extend(part.chunks(piece).zip(front.chunks_mut(piece)));
+        chunks.extend(part.chunks(chunk).zip(front.chunks_mut(chunk)));
         to = rest;
     }
     let copy = |(from, to): (&[T], &mut [MaybeUninit<T>])| {
@@ -33,8 +33,8 @@ pub(crate) fn concat<T: Element>(parts: &[&[T]], mut to: &mut [MaybeUninit<T>]) 
             to.copy_from_slice(from);
         }
     };
-    if len <= piece {
-        return pieces.into_iter().for_each(copy);
+    if len <= chunk {
+        return chunks.into_iter().for_each(copy);
     }
-    for_each_of(&mut pieces.into_iter(), &copy);
+    for_each_of(&mut chunks.into_iter(), &copy);
 }

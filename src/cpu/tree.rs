@@ -296,7 +296,7 @@ fn fold_exactly<T: Element>(
     }
 }
 
-/// The same: every `LANES`th element goes to one of as many sums, which stay in registers.
+/// Such a fold: every `LANES`th element goes to one of as many sums, which stay in registers.
 #[inline(always)]
 pub(crate) fn fold_in_lanes<T: Element, const LANES: usize>(
     input: &[T],

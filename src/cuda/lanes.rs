@@ -154,7 +154,7 @@ impl<'a> Lanes<'a> {
         unsafe { self.upload_bytes(number, &*bytes) }
     }
 
-    /// The same from pinned memory elsewhere.
+    /// Enqueues the copy of chunk `number` to the GPU, from pinned memory elsewhere.
     ///
     /// # Safety
     ///
@@ -208,7 +208,7 @@ impl<'a> Lanes<'a> {
         unsafe { self.download_bytes(number, &mut *bytes) }
     }
 
-    /// The same to pinned memory elsewhere.
+    /// Enqueues the copy of chunk `number` back, to pinned memory elsewhere.
     ///
     /// # Safety
     ///

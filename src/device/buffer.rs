@@ -120,7 +120,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// The same, for those who write there.
+    /// Where the elements lie, for those who write there.
     pub(crate) fn address_mut(&mut self) -> u64 {
         match &mut self.storage {
             Storage::Cpu(data) => data.as_mut_ptr() as u64,

@@ -1,4 +1,5 @@
-//! What costly operators do another way: where the arithmetic takes longer than the memory.
+//! What is done another way by operators bound by computing: where the arithmetic takes longer than
+//! the memory.
 //! [`tuning`](super::tuning) has the numbers.
 
 use super::rows::run_of;
@@ -6,7 +7,7 @@ use super::tuning::plans::{A_PART, MOST_REGISTERS, TOO_MUCH_CODE};
 use super::tuning::rows;
 use super::{Engine, Layouts, Order, ReducePolicy, RowPolicy, SharePolicy, Way};
 
-/// The policies for scans by a costly operator.
+/// The policies for scans by an operator bound by computing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputeBoundScan {
     /// The fewest items of a multiprocessor for which the shares engine is the fastest.

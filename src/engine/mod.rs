@@ -92,9 +92,9 @@ pub enum Engine {
     /// *Wave*: all tiles in one launch (scans only). Needs the copy engine, and as much shared
     /// memory as compute capability 9.0 to 10.x has.
     Wave(WavePolicy),
-    /// *Shares*: all tiles in one launch, with the fewest combinations and little code: for costly
-    /// operators (scans only). Needs the shared memory of compute capability 8.0 and above. Slices
-    /// may start anywhere.
+    /// *Shares*: all tiles in one launch, with the fewest combinations and little code: for
+    /// operators bound by computing (scans only). Needs the shared memory of compute capability 8.0
+    /// and above. Slices may start anywhere.
     Shares(SharePolicy),
 }
 

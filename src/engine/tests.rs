@@ -84,9 +84,9 @@ fn a_workspace_serves_all_shorter_inputs() {
                 }
                 assert!(needed <= granted, "scan {length}: {needed} > {granted}");
             }
-            let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
-            assert_eq!(costly.is_some(), size_of::<T::Accumulator>() <= 40);
-            if let Some(ComputeBoundScan { middle, shares, .. }) = costly {
+            let compute_bound = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
+            assert_eq!(compute_bound.is_some(), size_of::<T::Accumulator>() <= 40);
+            if let Some(ComputeBoundScan { middle, shares, .. }) = compute_bound {
                 assert!(middle.iter().map(|(most, _)| most).is_sorted());
                 for shares in middle.into_iter().map(|(_, shares)| shares).chain([shares]) {
                     let bytes = |length| {
@@ -101,17 +101,17 @@ fn a_workspace_serves_all_shorter_inputs() {
             });
             let by_law = RowPolicy::for_ordered_reduce(Layouts::of_slice::<T>(), 90).into_iter();
             let cheap = by_law.map(|(_, rows)| (Order::Law, (rows, ReducePolicy::of::<T>())));
-            let costly = [89, u32::MAX]
+            let compute_bound = [89, u32::MAX]
                 .map(|cost| ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost));
-            let costly =
-                costly
+            let compute_bound =
+                compute_bound
                     .into_iter()
                     .flatten()
                     .flat_map(|ComputeBoundReduce { rows, cut }| {
                         rows.into_iter()
                             .map(move |(_, rows)| (Order::Law, (rows, cut)))
                     });
-            for (order, rows) in usual.into_iter().chain(cheap).chain(costly) {
+            for (order, rows) in usual.into_iter().chain(cheap).chain(compute_bound) {
                 let (mut needed, mut granted) = (0, 0);
                 for length in lengths() {
                     let plan = ReducePlan::new(
@@ -150,9 +150,9 @@ fn a_workspace_serves_all_shorter_inputs() {
 /// it: its blocks would crowd where there is room.
 #[test]
 fn launches_overlap_unless_their_blocks_would_crowd() {
-    let costly =
+    let compute_bound =
         ComputeBoundScan::of(Layouts::of_slice::<f32>(), 90, u32::MAX).expect("elements are small");
-    let policy = costly.shares;
+    let policy = compute_bound.shares;
     let overlaps = |tiles: u64| {
         let plan = SharePlan::new(policy, (tiles * policy.tile()) as usize);
         plan.overlaps(false, 10)
@@ -232,13 +232,13 @@ fn the_workspace_is_under_one_percent_of_the_input() {
     check::<[f32; 16]>();
 }
 
-/// A policy for costly operators may also be asked for by itself. Its last block reads fewer sums
-/// at once than the usual one, so there must be fewer chunks.
+/// A policy for operators bound by computing may also be asked for by itself. Its last block reads
+/// fewer sums at once than the usual one, so there must be fewer chunks.
 #[test]
 fn policies_by_themselves_have_room_for_their_chunks() {
-    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+    let compute_bound = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
         .expect("nothing costs more");
-    for (_, rows) in costly.rows {
+    for (_, rows) in compute_bound.rows {
         let usual = ReducePolicy::of::<f32>();
         let cut = usual.with_sums(rows.sums);
         for length in [1_500_001, 1 << 28, (1 << 31) + 5] {
@@ -276,15 +276,15 @@ fn has_room(plan: ReducePlan, rows: RowPolicy) -> bool {
 /// Where the arithmetic takes longer than the memory, each block has one group of chunks, however
 /// long the input is. By cheap operators, blocks take the chunks of long inputs in turn.
 #[test]
-fn costly_operators_take_no_further_chunks() {
-    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
+fn compute_bound_operators_take_no_further_chunks() {
+    let compute_bound = ComputeBoundReduce::of(Layouts::of_slice::<f32>(), 90, u32::MAX)
         .expect("nothing costs more");
-    let (_, long) = *costly.rows.last().expect("one for long inputs");
+    let (_, long) = *compute_bound.rows.last().expect("one for long inputs");
     let plan = |policy, length| {
         ReducePlan::new(Layouts::of_slice::<f32>(), policy, Order::Law, length, 132)
     };
     for length in [100_000_000, (1 << 30) + 5] {
-        let groups = plan((long, costly.cut), length);
+        let groups = plan((long, compute_bound.cut), length);
         assert!(groups.chunks.count <= groups.blocks * groups.chunks.at_once);
         let in_turn = plan((long_cheap::<f32>(), ReducePolicy::of::<f32>()), length);
         assert!(in_turn.chunks.at_once == 1 && in_turn.chunks.count > in_turn.blocks);
@@ -294,7 +294,7 @@ fn costly_operators_take_no_further_chunks() {
 /// Short items that are folded in large accumulators have a policy of their own only if they are
 /// few: many wait for memory.
 #[test]
-fn short_items_in_large_accumulators_are_costly_only_if_few() {
+fn short_items_in_large_accumulators_are_compute_bound_only_if_few() {
     let of = |capability, cost| {
         ComputeBoundReduce::of(Layouts::of::<Map<widened, Slice<f32>>>(), capability, cost)
     };
@@ -308,8 +308,8 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
     );
     let cheap = RowPolicy::for_ordered_reduce(Layouts::of::<Map<widened, Slice<f32>>>(), 90);
     assert_eq!(cheap, [(128 << 20, middle), (u64::MAX, long)]);
-    let whole =
-        ComputeBoundReduce::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX).expect("as costly");
+    let whole = ComputeBoundReduce::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX)
+        .expect("as bound by computing");
     assert!(
         whole
             .rows
@@ -322,7 +322,7 @@ fn short_items_in_large_accumulators_are_costly_only_if_few() {
 
 /// The code of cheap operators on large elements is short anyway.
 #[test]
-fn costly_operators_on_large_elements_have_compact_code() {
+fn compute_bound_operators_on_large_elements_have_compact_code() {
     let of = |capability, cost| {
         ComputeBoundReduce::of(Layouts::of_slice::<[f32; 12]>(), capability, cost)
     };
@@ -426,9 +426,9 @@ fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
         )
     };
     assert_eq!(run(two_slices(90)), 4);
-    let costly = ComputeBoundReduce::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
+    let compute_bound = ComputeBoundReduce::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
         .expect("nothing costs more");
-    assert_eq!(run(costly.rows), 4);
+    assert_eq!(run(compute_bound.rows), 4);
     assert_eq!(
         RowPolicy::for_reduce(Layouts::of_slice::<f64>(), 90, Order::Any).run,
         2
@@ -599,9 +599,9 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
 fn long_inputs_of_bytes_have_groups_unless_the_operator_is_cheap() {
     let cheap = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
     let of = |capability, cost| ComputeBoundReduce::of(Layouts::of_slice::<u8>(), capability, cost);
-    let costly = of(90, 3).expect("it costs enough").rows;
-    let [same @ .., (_, middle), (u64::MAX, long)] = &costly[..] else {
-        panic!("{costly:?}")
+    let compute_bound = of(90, 3).expect("it costs enough").rows;
+    let [same @ .., (_, middle), (u64::MAX, long)] = &compute_bound[..] else {
+        panic!("{compute_bound:?}")
     };
     assert_eq!(same, &cheap[..3]);
     assert_eq!(*middle, cheap[3].1);

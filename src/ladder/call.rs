@@ -138,7 +138,7 @@ pub(super) fn blocks(function: &'static str, each: u64, length: u64, shape: Shap
     Call::of_one(function, blocks, shape.threads, &arguments)
 }
 
-/// The same with the factor of each thread's items.
+/// Blocks of twice `factor` items a thread, which fold into one result. They are told the factor.
 pub(super) fn coarsened(function: &'static str, length: u64, shape: Shape) -> Call {
     let blocks = length.div_ceil(2 * u64::from(shape.factor) * u64::from(shape.threads));
     let arguments = [At(In, 0), Length(length), Factor(shape.factor), At(Out, 0)];

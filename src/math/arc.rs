@@ -105,7 +105,7 @@ pub(super) fn atan_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_atan_f32(x: f32) -> f32 {
@@ -172,7 +172,7 @@ pub(super) fn atan2_f32(y: f32, x: f32) -> f32 {
     }
 }
 
-/// The same for all x and y, in more steps.
+/// For any x and y, in more steps.
 #[inline(never)]
 #[function]
 fn any_atan2_f32(y: f32, x: f32) -> f32 {
@@ -255,7 +255,7 @@ pub(super) fn asin_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_asin_f32(x: f32) -> f32 {
@@ -299,7 +299,7 @@ pub(super) fn acos_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_acos_f32(x: f32) -> f32 {

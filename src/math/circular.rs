@@ -118,7 +118,7 @@ pub(super) fn sin_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_sin_f32(x: f32) -> f32 {
@@ -148,7 +148,7 @@ pub(super) fn cos_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_cos_f32(x: f32) -> f32 {
@@ -177,7 +177,7 @@ pub(super) fn tan_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_tan_f32(x: f32) -> f32 {

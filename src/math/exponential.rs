@@ -120,7 +120,7 @@ pub(super) fn exp_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_exp_f32(x: f32) -> f32 {
@@ -162,7 +162,7 @@ pub(super) fn exp2_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_exp2_f32(x: f32) -> f32 {
@@ -229,7 +229,7 @@ pub(super) fn exp_m1_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_exp_m1_f32(x: f32) -> f32 {

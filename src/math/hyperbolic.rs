@@ -86,7 +86,7 @@ pub(super) fn tanh_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_tanh_f32(x: f32) -> f32 {
@@ -122,7 +122,7 @@ pub(super) fn sinh_f32(x: f32) -> f32 {
 
 // Within ±120 all parts are finite, and beyond it the results are infinite.
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_sinh_f32(x: f32) -> f32 {
@@ -151,7 +151,7 @@ pub(super) fn cosh_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_cosh_f32(x: f32) -> f32 {

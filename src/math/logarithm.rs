@@ -42,7 +42,7 @@ pub(super) fn split(x: f64) -> (f64, i32) {
     (m - 1.0, n)
 }
 
-/// The same for subnormal x, too.
+/// x = 2ⁿ (1 + f), for normal and subnormal x.
 #[function]
 pub(super) fn split_any(x: f64) -> (f64, i32) {
     const TWO_54: f64 = 18_014_398_509_481_984.0;
@@ -115,7 +115,7 @@ fn or_special(x: f64, high: f64, low: f64) -> f64 {
     }
 }
 
-/// The same, rounded to f32.
+/// The logarithm of x as an f32: `high` + `low`, rounded once, if x is a positive number.
 #[function]
 fn or_special_f32(x: f64, high: f64, low: f64) -> f32 {
     if x > 0.0 && x < f64::INFINITY {
@@ -190,7 +190,7 @@ pub(super) fn ln_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_ln_f32(x: f32) -> f32 {
@@ -217,7 +217,7 @@ pub(super) fn log2_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_log2_f32(x: f32) -> f32 {
@@ -243,7 +243,7 @@ pub(super) fn log10_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_log10_f32(x: f32) -> f32 {
@@ -300,7 +300,7 @@ pub(super) fn ln_1p_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_ln_1p_f32(x: f32) -> f32 {

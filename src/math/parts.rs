@@ -10,7 +10,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// The same where |a| ≥ |b|, or a = 0.
+/// `two_sum` in fewer steps, where |a| ≥ |b|, or a = 0.
 #[function]
 pub(super) fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -80,7 +80,7 @@ pub(super) fn is_near_middle(x: f64) -> bool {
     is_within_of_middle(x, MARGIN)
 }
 
-/// The same for a float whose error is below 2⁻⁴⁷ of it.
+/// `is_near_middle` for a float whose error is below 2⁻⁴⁷ of it.
 #[function]
 pub(super) fn is_very_near_middle(x: f64) -> bool {
     const MARGIN: u32 = 1 << 7;

@@ -102,7 +102,7 @@ pub(super) fn powf_f32(x: f32, y: f32) -> f32 {
     }
 }
 
-/// The same for all x and y, in more steps.
+/// For any x and y, in more steps.
 #[inline(never)]
 #[function]
 fn any_powf_f32(x: f32, y: f32) -> f32 {

@@ -71,7 +71,7 @@ pub(super) fn cbrt_f32(x: f32) -> f32 {
     }
 }
 
-/// The same for all x, in more steps.
+/// For any x, in more steps.
 #[inline(never)]
 #[function]
 fn any_cbrt_f32(x: f32) -> f32 {
@@ -132,7 +132,7 @@ pub(super) fn hypot_f32(x: f32, y: f32) -> f32 {
     }
 }
 
-/// The same for all x and y, in more steps.
+/// For any x and y, in more steps.
 #[inline(never)]
 #[function]
 fn any_hypot_f32(x: f32, y: f32) -> f32 {

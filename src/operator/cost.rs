@@ -1,7 +1,7 @@
 //! What an operator costs, estimated from its translation.
 //!
 //! A sum waits for memory, a logarithm for the arithmetic. Engines and policies differ in what they
-//! are good at, so the tuning tables have rows for costly operators.
+//! are good at, so the tuning tables have rows for operators bound by computing.
 
 use super::pairs::SHORT;
 use super::parts;
@@ -166,7 +166,10 @@ fn built_in(name: &str, rest: &[&str], (division, element, saturation): (u32, u3
         "put" if second_argument(rest) == Some("rust::Fixed") => element.min(1),
         "at" | "put" => CHOICE,
         _ if name.starts_with("saturating") => saturation,
-        _ if ["div", "rem"].iter().any(|dear| name.contains(dear)) => {
+        _ if ["div", "rem"]
+            .iter()
+            .any(|operation| name.contains(operation)) =>
+        {
             let by_literal = |by: &str| number(by).is_some() && !by.ends_with("ll");
             if second_argument(rest).is_some_and(by_literal) {
                 DIVISION_BY_LITERAL
@@ -176,7 +179,7 @@ fn built_in(name: &str, rest: &[&str], (division, element, saturation): (u32, u3
         }
         _ if ["sqrt", "recip", "pow"]
             .iter()
-            .any(|dear| name.contains(dear)) =>
+            .any(|operation| name.contains(operation)) =>
         {
             division
         }

@@ -31,7 +31,8 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    /// Those of the operator `combine` on elements of an alignment, which combines so many bytes.
+    /// The forms of the operator `combine`, for elements with an alignment of `align`, whose
+    /// accumulators have so many bytes.
     pub(crate) fn of(
         definitions: &mut Definitions,
         combine: &str,

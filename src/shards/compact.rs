@@ -171,7 +171,7 @@ impl<P: Site> Shard<'_, P> {
         Ok(P::source(P::slice(array)).items()? as u64)
     }
 
-    /// The same elements in shards of even lengths, as
+    /// Moves elements to shards of even lengths, as
     /// [`even_shard`](super::Communicator::even_shard) has them: after a select, a shard of what
     /// each rank has kept, say.
     ///

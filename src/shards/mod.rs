@@ -109,7 +109,7 @@ pub struct Shard<'c, P: Site = Host> {
 }
 
 impl<'c> Shard<'c> {
-    /// The same, but the part lies on a device: sources are made of its
+    /// This shard with its part on a device: sources are made of its
     /// [buffers](crate::Buffer), and so are results. Ranks may have different devices.
     #[must_use]
     pub fn on(self, device: &Device) -> Shard<'c, Device> {
@@ -244,7 +244,7 @@ impl<P: Site> Shard<'_, P> {
     /// }
     /// let sum = shard.gather(&own)?.value(shard.total())?;
     ///
-    /// // The same for a scan: it goes on from what the parts before leave.
+    /// // A scan goes on from what the parts before leave.
     /// let before = shard.gather_before(&own)?;
     /// let mut scanner = Scanner::new(Prefixes::inclusive()).after(before);
     /// let prefixes = pieces.iter().map(|piece| scanner.scan(piece));

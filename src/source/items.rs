@@ -276,7 +276,7 @@ pub(crate) struct FlaggedItems<'a, T> {
 /// taking them alternate; without this the memory would be idle while items are taken.
 const AHEAD_BYTES: usize = 2 << 10;
 
-/// The same, where what is made of items is a sum.
+/// How far ahead they fetch where the items of a block are folded, in items.
 const AHEAD_ITEMS: usize = 1 << 9;
 
 /// Writes the items from a position on, and their flags: as many as there is room for.

@@ -93,7 +93,8 @@ fn extreme_keys<T: Number>(items: &[T]) -> (T::Key, T::Key) {
     }
 }
 
-/// The same: every `LANES`th item goes to one of as many pairs, which stay in registers.
+/// The least and the greatest key. Every `LANES`th item goes to one of as many pairs, which stay in
+/// registers.
 fn keys_in_lanes<T: Number, const LANES: usize>(items: &[T]) -> (T::Key, T::Key) {
     with_simd(
         #[inline(always)]

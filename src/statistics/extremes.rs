@@ -326,7 +326,8 @@ pub fn least_packed<T: Number, S>(source: S, len: usize) -> Option<Packed<T::Ran
     (has_short_ranks::<T>() && has_short_positions(len)).then(|| map(zip(map(source), index(len))))
 }
 
-/// The same for the greatest number, as [`arg_max`].
+/// [Packed places](least_packed), of which the least is that of the greatest number: the one that
+/// [`arg_max`] finds.
 pub fn greatest_packed<T: Number, S>(source: S, len: usize) -> Option<Packed<T::RankDown, S>> {
     (has_short_ranks::<T>() && has_short_positions(len)).then(|| map(zip(map(source), index(len))))
 }

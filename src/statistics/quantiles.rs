@@ -28,7 +28,8 @@ use std::str::FromStr;
 pub enum Interpolation {
     /// The first number that as many as `n q` numbers do not exceed. Discrete.
     InvertedCdf,
-    /// The same, and the mean of two where `n q` is a whole number.
+    /// The number of [`InvertedCdf`](Self::InvertedCdf); where `n q` is a whole number, the mean of
+    /// it and the next.
     AveragedInvertedCdf,
     /// The number that is nearest to place `n q - 1/2`. Discrete.
     ClosestObservation,

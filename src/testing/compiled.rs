@@ -241,7 +241,7 @@ mod tests {
         (all ^ more).wrapping_mul(0x0100_0193) ^ all >> 15
     }
 
-    /// The same by the translation for registers, compiled for the CPU.
+    /// Everything by the translation for registers, compiled for the CPU, has Rust's bits.
     fn check<T>(pairs: Vec<[T; 2]>)
     where
         T: Element<Accumulator = T> + PartialEq + Debug,

@@ -10,14 +10,14 @@ fn parts_of(value: &impl CudaType) -> Vec<Part> {
     parts
 }
 
-/// The same bits, where all NaN are one.
+/// Whether the bits are equal, where all NaN are one.
 pub(super) fn same_bits<T: CudaType>(a: &T, b: &T) -> bool {
     all(a, b, |a, b| {
         a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
     })
 }
 
-/// The same numbers: −0 is 0, and all NaN are one.
+/// Whether the numbers are equal: −0 is 0, and all NaN are one.
 pub(super) fn are_equal<T: CudaType>(a: &T, b: &T) -> bool {
     all(a, b, |a, b| a == b || a.is_nan() && b.is_nan())
 }

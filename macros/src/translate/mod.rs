@@ -355,7 +355,7 @@ impl Translator {
         (!self.items.iter().any(is_hidden)).then_some(variable)
     }
 
-    /// The same, whatever blocks define, and the number of its scope.
+    /// The variable of that name, whatever blocks define, and the number of its scope.
     fn nearest_variable(&self, ident: &Ident) -> Option<(usize, &Variable)> {
         let all = || {
             let scopes = self.scopes.iter().enumerate().rev();

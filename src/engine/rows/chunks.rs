@@ -23,18 +23,19 @@ pub struct ReducePlan {
 pub struct Chunks {
     /// The number of chunks.
     pub count: u32,
-    /// The first chunks, so many, are longer than the others.
+    /// How many long chunks there are. They come first.
     pub long_ones: u32,
-    /// The others have 2^log_length elements,
+    /// Chunks [0, long_ones) have 2^(log_length + log_ratio) elements, the others 2^log_length.
     pub log_length: u32,
-    /// in parts of 2^log_batches batches. A warp folds a part.
+    /// A warp folds a part of a chunk: 2^(log_batches + log_ratio) batches of a long one,
+    /// 2^log_batches of another.
     pub log_batches: u32,
-    /// The first ones have 2^log_ratio times as many of both.
+    /// How much longer the long chunks are, as a power of two.
     pub log_ratio: u32,
-    /// A block folds so many chunks at once, or one less, which its warps share. If they are more
-    /// than 1, each block has one such group. Otherwise blocks that are done take further chunks.
+    /// If more than 1, a block folds one group of so many chunks, or one chunk less, which its
+    /// warps share. If 1, blocks that are done take further chunks.
     pub at_once: u32,
-    /// The first blocks, so many, fold `at_once` chunks. The others fold one less.
+    /// Blocks [0, larger) have groups of `at_once` chunks, the others of one chunk less.
     pub larger: u32,
 }
 
@@ -158,8 +159,8 @@ impl ReducePlan {
         best.expect("there is a plan")
     }
 
-    /// The same, but the last chunks are shorter, so that blocks are done at about the same time:
-    /// all ways that have up to `most` of them.
+    /// Plans whose last chunks are shorter, so that blocks are done at about the same time: all
+    /// that have up to `most` short ones.
     ///
     /// Where the long chunks end, one of the aligned blocks of the input ends. So the sums of both
     /// are sums of aligned blocks by themselves.

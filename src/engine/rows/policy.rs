@@ -37,11 +37,11 @@ pub enum Way {
     /// Each on its own, as a tree, by code without loops.
     Alone,
     /// In the law's order: each on its own. What is not in the inner loop is folded by loops. That
-    /// is less code, which compiles faster: for costly operators on large elements, and for very
-    /// costly ones where there are few batches a warp.
+    /// is less code, which compiles faster: where computing takes longer than memory on large
+    /// elements, or much longer and there are few batches a warp.
     Compact,
-    /// In the law's order: in groups, which combine as seldom as they can and move more, for costly
-    /// operators.
+    /// In the law's order: in groups, which combine as seldom as they can and move more, for
+    /// operators bound by computing.
     Grouped,
     /// In any order: a lane folds its elements one by one, and not as a tree.
     OneByOne,
@@ -86,8 +86,12 @@ impl RowPolicy {
     /// [`cost`](crate::operator::cost).
     pub fn for_any_order(layouts: Layouts, capability: u32, cost: u32) -> RowPolicy {
         let policy = RowPolicy::for_reduce(layouts, capability, Order::Any);
-        let is_costly = cost >= rows::tables(capability).one_by_one;
-        let way = if is_costly { Way::OneByOne } else { policy.way };
+        let is_compute_bound = cost >= rows::tables(capability).one_by_one;
+        let way = if is_compute_bound {
+            Way::OneByOne
+        } else {
+            policy.way
+        };
         RowPolicy { way, ..policy }
     }
 
@@ -126,8 +130,8 @@ impl RowPolicy {
         RowPolicy::in_turn_beyond(cut.group_bytes, policies)
     }
 
-    /// The same policies, but blocks take the chunks of inputs of more than so many bytes in turn.
-    /// Grouped batches are faster with one group of chunks for each block.
+    /// Splits policies at so many bytes: of longer inputs, blocks take chunks in turn. Grouped
+    /// batches stay as they are: they are faster with one group of chunks for each block.
     pub(in crate::engine) fn in_turn_beyond(
         bytes: u64,
         policies: Vec<(u64, RowPolicy)>,
@@ -150,7 +154,7 @@ impl RowPolicy {
         split
     }
 
-    /// The same, but blocks take chunks in turn.
+    /// This policy, by which blocks take chunks in turn.
     #[must_use]
     pub fn taking_turns(self) -> RowPolicy {
         RowPolicy {
@@ -264,7 +268,8 @@ impl RowPolicy {
         [run, if order == Order::Law { 2 * run } else { run }]
     }
 
-    /// The elements of a run of what also holds results: a scan, or what is stored as it is.
+    /// The elements of a run where a thread holds results as large as `item` too: in scans, and
+    /// where items are stored as they are.
     pub(crate) fn run_of_scan(leaves: Leaves, item: usize) -> u32 {
         run_of(leaves, item)
     }

@@ -57,7 +57,7 @@ impl ScanPlan {
         self.blocks > LONG_ROUNDS * u64::from(multiprocessors)
     }
 
-    /// The same with blocks of this many warps, a power of two; for several blocks.
+    /// The plan for several blocks of this many warps, a power of two.
     pub fn with_warps(
         policy: RowPolicy,
         length: usize,

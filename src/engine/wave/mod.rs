@@ -117,8 +117,9 @@ impl WavePolicy {
         )
     }
 
-    /// The same for an operator that `commutes` or not, of some [`cost`](crate::operator::cost):
-    /// some want another shape.
+    /// The policy for scans by an operator that `commutes` or not, of some
+    /// [`cost`](crate::operator::cost). Some operators want another shape than
+    /// [`for_form`](Self::for_form) gives.
     pub(crate) fn for_operator(
         layouts: Layouts,
         capability: u32,
@@ -132,9 +133,9 @@ impl WavePolicy {
         }
     }
 
-    /// The most tiles a multiprocessor with which the engine is the fastest, of those for what a
-    /// GPU does not hold at once, for scans of a form by an operator that `commutes` or not, of
-    /// some [`cost`](crate::operator::cost).
+    /// Wave is the fastest up to this many tiles per multiprocessor, once a GPU cannot hold the
+    /// input at once. The operator `commutes` or not, and has some
+    /// [`cost`](crate::operator::cost).
     pub(crate) fn reach(layouts: Layouts, commutes: bool, cost: u32) -> u64 {
         let table = match commutes {
             true => wave::COMMUTING,
@@ -146,7 +147,8 @@ impl WavePolicy {
         row.map_or(0, |row| row.tiles)
     }
 
-    /// The same for an operator so costly that the shares engine takes what is longer.
+    /// [`reach`](Self::reach) where the shares engine takes what is longer: by operators bound by
+    /// computing.
     pub(crate) fn reach_before_shares(layouts: Layouts) -> u64 {
         let accumulator = layouts.accumulator_bytes();
         row_for(wave::BEFORE_SHARES, |row| row.0, accumulator).1
@@ -196,7 +198,7 @@ impl WavePolicy {
         self.anywhere_of(Layouts::of_slice::<T>())
     }
 
-    /// The same for a form.
+    /// The policy for a form and an output that start anywhere.
     pub fn anywhere_of(self, layouts: Layouts) -> Option<WavePolicy> {
         let anywhere = true;
         WavePolicy { anywhere, ..self }.fitted_to(Shape::of_scan(layouts))

@@ -64,10 +64,10 @@ pub(crate) enum Rule<T: Binned> {
     /// It lies in the last bin whose first number is not above it. On the CPU an index tells about
     /// where that is, and on GPUs a [`Lookup`].
     Search(Arc<Table<T>>, Arc<Index<T>>),
-    /// The same, found by a guess: in `f64`, and on the CPU in the type of NumPy's edges, if that
-    /// is exact enough.
+    /// It lies in that bin, too, which a guess finds: in `f64`, and on the CPU in the type of
+    /// NumPy's edges, if that is exact enough.
     Guess(Arc<Table<T>>, Guess, Option<Guess<T::Edge>>),
-    /// The same, found by a guess in fixed point.
+    /// It lies in that bin, too, which a guess in fixed point finds.
     Fixed(Arc<Table<T>>, FixedGuess),
 }
 
@@ -183,7 +183,7 @@ impl<T: Binned> Bins<T> {
         }))
     }
 
-    /// The same for edges of the items' own type. They are exact: an integer of 64 bits is not
+    /// Bins between edges of the items' own type. They are exact: an integer of 64 bits is not
     /// rounded to the nearest `f64`, as in `with_edges`. ([`edges`](Bins::edges) does round it.)
     ///
     /// ```

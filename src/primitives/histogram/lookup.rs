@@ -348,7 +348,8 @@ mod tests {
         (searched, all, lookup)
     }
 
-    /// The same for all rooms. Returns whether no number has to be searched for if there is room.
+    /// Checks lookups of all sizes. Returns whether no number has to be searched for if there is
+    /// room.
     fn check<T: Binned>(edges: &[T]) -> bool {
         let bins = Bins::with_edges_of(edges).unwrap();
         for room in [0, 50, 100, 300, 1000, 5000, 50_000] {

@@ -16,7 +16,7 @@ pub struct HistogramPolicy {
     /// Where several blocks count in shared memory, there are at least this many items for each
     /// counter.
     pub items_a_counter: u32,
-    /// The same for counters of 16 bits.
+    /// At least this many where counters have 16 bits.
     pub items_a_narrow_counter: u32,
     /// How many counters the GPU adds to the counts while a block counts an item.
     pub adds_an_item: u32,
@@ -230,8 +230,9 @@ impl HistogramPlan {
         }
     }
 
-    /// How many bytes a lookup may have, beside these counters: the first of these numbers, or the
-    /// next ones, if with the first ones it would be less than it could be.
+    /// The bytes of shared memory that are left for a lookup: beside wide counters, beside narrow
+    /// ones, and the most there can be. A lookup that is too large for all of these is cut to fit
+    /// the last.
     pub fn lookup_rooms(
         rows: RowPolicy,
         machine: HistogramMachine,

@@ -87,7 +87,7 @@ pub struct SearchArguments<V> {
 #[derive(Debug)]
 pub enum ByValue {}
 
-/// The same where every number of the type has a bin.
+/// A number is that of its bin, and every number of the type has one.
 #[derive(Debug)]
 pub enum ByAnyValue {}
 
@@ -99,7 +99,7 @@ pub enum BySearch {}
 #[derive(Debug)]
 pub enum ByGuess {}
 
-/// The same in fixed point, for integers of up to 32 bits.
+/// By such a guess in fixed point, for integers of up to 32 bits.
 #[derive(Debug)]
 pub enum ByFixedGuess {}
 

@@ -60,7 +60,7 @@ impl MergeShape {
         }
     }
 
-    /// The same with tiles of so many threads and items of each, for tests.
+    /// This shape with tiles of so many threads and items of each, for tests.
     #[must_use]
     pub const fn tile_of(self, threads: usize, items: usize) -> MergeShape {
         MergeShape {

@@ -19,12 +19,12 @@ pub(super) fn for_operator<K>(
     cost: u32,
 ) -> Candidates<K> {
     let capability = machine.capability;
-    let costly = match order {
+    let compute_bound = match order {
         Order::Law => ComputeBoundReduce::of(layouts, capability, cost),
         Order::Any => None,
     };
     let usual = || ReducePolicy::for_capability(layouts, capability);
-    let (rows, cut) = match (costly, order) {
+    let (rows, cut) = match (compute_bound, order) {
         (Some(ComputeBoundReduce { rows, cut }), _) => (rows, cut),
         (None, Order::Law) => (RowPolicy::for_ordered_reduce(layouts, capability), usual()),
         (None, Order::Any) => {

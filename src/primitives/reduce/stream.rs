@@ -201,7 +201,7 @@ impl<T: Element, Op: Monoid<T>, P> Reducer<T, Op, P> {
         }
     }
 
-    /// The same, but what it has seen is what `carry` says.
+    /// This reducer as if it had seen what `carry` says.
     #[must_use]
     pub fn after(self, carry: Carry<T, Op>) -> Reducer<T, Op, P> {
         Reducer { carry, ..self }

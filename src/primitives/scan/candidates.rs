@@ -26,21 +26,21 @@ pub(super) fn for_operator<K: Clone>(
     }
     let wave = WavePolicy::for_operator(layouts, capability, commutes, cost)
         .filter(|&policy| Engine::Wave(policy).runs_on(capability));
-    let costly = ComputeBoundScan::of(layouts, capability, cost);
+    let compute_bound = ComputeBoundScan::of(layouts, capability, cost);
     // Between what the GPU holds at once and what other engines take.
     let between = |list: &mut Builder<K>, reach: u64| {
         if let Some(policy) = wave.filter(|_| reach > 0) {
             list.add_wave(policy, Fits::Tiles(reach));
         }
     };
-    if let Some(costly) = &costly
-        && !costly.short.is_empty()
+    if let Some(compute_bound) = &compute_bound
+        && !compute_bound.short.is_empty()
     {
-        for &policy in &costly.short {
+        for &policy in &compute_bound.short {
             list.add(Engine::Rows(policy), Fits::AtOnce);
         }
         between(&mut list, WavePolicy::reach_before_shares(layouts));
-        list.add_shares(costly);
+        list.add_shares(compute_bound);
         return list.candidates;
     }
     let mut at_once = RowPolicy::for_scans_at_once(layouts, capability, cost);
@@ -52,7 +52,9 @@ pub(super) fn for_operator<K: Clone>(
         list.add(Engine::Levels, Fits::Always);
         return list.candidates;
     }
-    let from = costly.as_ref().map_or(u64::MAX, |costly| costly.from);
+    let from = compute_bound
+        .as_ref()
+        .map_or(u64::MAX, |compute_bound| compute_bound.from);
     let enough = at_once.iter().position(|policy| policy.at_once() >= from);
     let shares_follow = enough.is_some();
     at_once.truncate(enough.map_or(usize::MAX, |last| last + 1));
@@ -62,8 +64,8 @@ pub(super) fn for_operator<K: Clone>(
     if !shares_follow && !wave_follows {
         at_once.push(RowPolicy::for_scan(layouts, capability, true));
     }
-    if let Some(costly) = &costly {
-        list.add_shares(costly);
+    if let Some(compute_bound) = &compute_bound {
+        list.add_shares(compute_bound);
     }
     list.add_rows_around(at_once, |list| {
         if let Some(policy) = wave {
@@ -73,8 +75,8 @@ pub(super) fn for_operator<K: Clone>(
     list.candidates
 }
 
-/// One engine, for every call. The wave engine has the rows engine beside it, for addresses that it
-/// cannot have, and the block engine, for longer inputs.
+/// One engine for every call, and rows where that one cannot run: for inputs that block does not
+/// hold, and for addresses that wave cannot take.
 #[cfg(any(feature = "cuda", test))]
 pub(super) fn only<K: Clone>(
     kernel: &dyn Fn(Engine) -> K,
@@ -132,15 +134,15 @@ impl<'a, K: Clone> Builder<'a, K> {
     }
 
     /// The shares engine: tiles for some numbers of items a multiprocessor, and for all others.
-    fn add_shares(&mut self, costly: &ComputeBoundScan) {
-        let from = costly.from;
+    fn add_shares(&mut self, compute_bound: &ComputeBoundScan) {
+        let from = compute_bound.from;
         let mut add = |to, policy: SharePolicy| {
             self.add(Engine::Shares(policy), Fits::Each { from, to });
         };
-        for &(to, policy) in &costly.middle {
+        for &(to, policy) in &compute_bound.middle {
             add(to, policy);
         }
-        add(u64::MAX, costly.shares);
+        add(u64::MAX, compute_bound.shares);
     }
 
     /// The rows engine for what the GPU holds at once, then `others`, and for what is left the last

@@ -8,7 +8,7 @@ use crate::engine::{Layouts, Plan, Primitive};
 const MULTIPROCESSORS: u32 = 132;
 
 const CHEAP: u32 = 1;
-const COSTLY: u32 = 100;
+const COMPUTE_BOUND: u32 = 100;
 
 /// Nothing is rendered: the engine stands for its kernel.
 fn engines<T: Element>(capability: u32, commutes: bool, cost: u32) -> Candidates<Engine> {
@@ -139,14 +139,14 @@ fn widened_items() {
 
 /// The wave engine hides a medium cost behind memory, up to some length.
 #[test]
-fn costly_operators() {
+fn compute_bound_operators() {
     for capability in [80, 90] {
-        let costly = engines::<f32>(capability, false, COSTLY);
-        assert_eq!(names(&costly), ["block", "rows", "shares"]);
-        assert_eq!(name(&costly, 1 << 28, true), "shares");
+        let compute_bound = engines::<f32>(capability, false, COMPUTE_BOUND);
+        assert_eq!(names(&compute_bound), ["block", "rows", "shares"]);
+        assert_eq!(name(&compute_bound, 1 << 28, true), "shares");
         // Tiles are small where there are few for each multiprocessor.
         let tile = |len, multiprocessors| {
-            let choice = costly.choose(Extent {
+            let choice = compute_bound.choose(Extent {
                 multiprocessors,
                 ..input(len)
             });
@@ -162,17 +162,17 @@ fn costly_operators() {
     assert_eq!(names(&medium), ["block", "rows", "shares"]);
     assert_eq!(name(&medium, 1 << 22, true), "wave");
     // Where it would combine each element three times for nothing, rows go on up to shares.
-    let dear = engines::<f32>(90, false, 36);
-    assert_eq!(names(&dear), ["block", "rows", "shares"]);
-    assert_eq!(name(&dear, 3 << 20, true), "rows");
-    assert_eq!(name(&dear, 1 << 22, true), "shares");
+    let costlier = engines::<f32>(90, false, 36);
+    assert_eq!(names(&costlier), ["block", "rows", "shares"]);
+    assert_eq!(name(&costlier, 3 << 20, true), "rows");
+    assert_eq!(name(&costlier, 1 << 22, true), "shares");
     let has_wave = |engines: &Candidates<Engine>| {
         engines
             .kernels()
             .any(|engine| matches!(engine, Engine::Wave(_)))
     };
-    assert!(has_wave(&medium) && !has_wave(&dear));
-    let turing = engines::<f32>(75, false, COSTLY);
+    assert!(has_wave(&medium) && !has_wave(&costlier));
+    let turing = engines::<f32>(75, false, COMPUTE_BOUND);
     assert_eq!(names(&turing), ["block", "rows", "rows, in turns"]);
 }
 
@@ -207,13 +207,13 @@ fn long_elements() {
         );
         assert_eq!(name(&shorter, 1 << 28, true), "wave");
     }
-    let costly = engines::<[f64; 3]>(90, false, COSTLY);
-    assert_eq!(names(&costly), ["rows", "shares", "shares"]);
-    assert_eq!(name(&costly, 1 << 28, true), "shares");
-    let costly = engines::<[f64; 8]>(90, true, COSTLY);
-    assert_eq!(names(&costly), ["rows", "wave, anywhere", "levels"]);
-    let costly = engines::<[f32; 9]>(90, false, 46);
-    assert_eq!(names(&costly), ["rows", "wave, anywhere", "shares"]);
+    let compute_bound = engines::<[f64; 3]>(90, false, COMPUTE_BOUND);
+    assert_eq!(names(&compute_bound), ["rows", "shares", "shares"]);
+    assert_eq!(name(&compute_bound, 1 << 28, true), "shares");
+    let compute_bound = engines::<[f64; 8]>(90, true, COMPUTE_BOUND);
+    assert_eq!(names(&compute_bound), ["rows", "wave, anywhere", "levels"]);
+    let compute_bound = engines::<[f32; 9]>(90, false, 46);
+    assert_eq!(names(&compute_bound), ["rows", "wave, anywhere", "shares"]);
 }
 
 /// What a GPU holds at once takes one launch, also of long elements: as many as the documentation
@@ -268,8 +268,9 @@ fn one_engine_takes_everything() {
         names(Engine::Rows(rows)),
         ["rows", "rows", "rows, in turns"]
     );
-    let costly = ComputeBoundScan::of(Layouts::of_slice::<f32>(), 90, COSTLY).unwrap();
-    assert_eq!(names(Engine::Shares(costly.shares)), ["shares"; 3]);
+    let compute_bound =
+        ComputeBoundScan::of(Layouts::of_slice::<f32>(), 90, COMPUTE_BOUND).unwrap();
+    assert_eq!(names(Engine::Shares(compute_bound.shares)), ["shares"; 3]);
     let wave = WavePolicy::for_form(Layouts::of_slice::<f32>(), 90).unwrap();
     assert_eq!(names(Engine::Wave(wave)), ["wave, anywhere"; 3]);
     // A block is for short inputs alone.
@@ -311,7 +312,7 @@ fn workspaces_are_large_enough() {
             }
         }
     }
-    for (capability, cost) in [(90, CHEAP), (90, COSTLY), (80, CHEAP), (90, 25)] {
+    for (capability, cost) in [(90, CHEAP), (90, COMPUTE_BOUND), (80, CHEAP), (90, 25)] {
         for commutes in [true, false] {
             check::<f32>(&engines::<f32>(capability, commutes, cost));
             check::<[f64; 2]>(&engines::<[f64; 2]>(capability, commutes, cost));

@@ -110,7 +110,8 @@ pub(crate) fn scan<T: Element, Op: Monoid<T>>(
     }
 }
 
-/// The same, where what comes before stands in `counter`. It then goes on to the end.
+/// Scans `input` into `output`, where what comes before stands in `counter`. Returns the counter at
+/// the end.
 pub(crate) fn scan_after<T: Element, Op: Monoid<T>>(
     input: &Items<'_, T>,
     mut output: Output<'_, T>,

@@ -51,7 +51,7 @@ pub struct Scan<T: Element, Op: Monoid<T>, F: Form<Item = T> = Slice<T>> {
     operator: Named<Op>,
 }
 
-/// The same, whatever the operator: this is compiled once for all of them.
+/// The kernels of a [`Scan`]. Its methods are compiled once for all operators.
 #[derive(Debug)]
 pub(crate) struct Kernels<T: Element, F: Form<Item = T>> {
     context: Arc<CudaContext>,
@@ -300,7 +300,7 @@ impl<T: Element, F: Form<Item = T>> Kernels<T, F> {
         unsafe { self.run_at(stream, prefixes, input, (output, len), workspace) }
     }
 
-    /// The same, with the address of the output and its length, which is that of the input.
+    /// Scans into an output at an address. Its length is that of the input.
     ///
     /// # Safety
     ///

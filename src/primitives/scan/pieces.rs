@@ -92,7 +92,7 @@ impl Gpu {
         unsafe { self.run_piece::<T, F>(&kernels, Op::identity, piece, prefixes, carry) }
     }
 
-    /// The same, compiled once for all operators.
+    /// [`scan_piece`](Gpu::scan_piece), compiled once for all operators.
     ///
     /// # Safety
     ///

@@ -43,7 +43,7 @@ impl<T> Prefixes<T> {
         }
     }
 
-    /// The same with `init` before the first item: `((init ⊕ S₁) ⊕ S₂) ⊕ …`.
+    /// These prefixes with `init` before the first item: `((init ⊕ S₁) ⊕ S₂) ⊕ …`.
     #[must_use]
     pub fn from(self, init: T) -> Prefixes<T> {
         Prefixes {

@@ -221,7 +221,7 @@ impl<T: Element, Op: Monoid<T>, P> Scanner<T, Op, P> {
         }
     }
 
-    /// The same, but what it has seen is what `carry` says.
+    /// This scanner as if it had seen what `carry` says.
     #[must_use]
     pub fn after(self, carry: Carry<T, Op>) -> Scanner<T, Op, P> {
         Scanner {

@@ -496,7 +496,7 @@ impl<S> Starts<S> {
 }
 
 impl<'b, I: Offset> Starts<&'b Buffer<I>> {
-    /// The same for a buffer.
+    /// Starts from such numbers in a buffer.
     pub(super) fn of_ids_on(device: &Device, ids: &'b Buffer<I>) -> Result<Self> {
         device.check_owns(ids)?;
         check_buffer("ids", device, ids)?;

@@ -235,7 +235,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         Lazy::new(kernel::Select::<T, F, O>::kernel(engine))
     }
 
-    /// The same, with all kernels loaded.
+    /// This select, with all kernels loaded.
     fn loaded(self) -> Result<Self> {
         Lazy::load_all(self.core.candidates.kernels(), &self.core.context)?;
         Ok(self)

@@ -97,13 +97,13 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
         Self::with_room(RowPolicy::for_select::<F>(capability))
     }
 
-    /// The same for inputs that do not fit the GPU at once, where these have another one: where
+    /// The policy for inputs that do not fit the GPU at once, where these have another one: where
     /// positions alone are stored.
     pub fn long_rows_policy(capability: u32) -> Option<RowPolicy> {
         (!O::KEPT).then(|| Self::with_room(RowPolicy::for_positions::<F>(capability)))
     }
 
-    /// The same for inputs that one block holds, where these have another one: a partition packs
+    /// The policy for inputs that one block holds, if they have another one: a partition packs
     /// both sides, so many warps share what one warp would pack row by row.
     pub fn short_rows_policy(capability: u32) -> Option<RowPolicy> {
         let policy = Self::rows_policy(capability);

@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 const MOVED_BYTES: usize = 16;
 
 /// The items that a thread fills in at a time. To wake another thread takes longer.
-const PIECE: usize = 1 << 15;
+const CHUNK: usize = 1 << 15;
 
 /// Sorts `data`. Memory: as much again.
 pub(crate) fn sort<K: Sortable>(data: &mut [K], map: KeyMap<K::Bits>) -> Result<()> {
@@ -51,8 +51,8 @@ fn sort_pairs_like<K: Sortable, V: Element>(
             value: values[i],
         })?;
         sort_records(&mut pairs, map)?;
-        let targets = keys.chunks_mut(PIECE).zip(values.chunks_mut(PIECE));
-        for_each_of(&mut targets.zip(pairs.chunks(PIECE)), &|(
+        let targets = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
+        for_each_of(&mut targets.zip(pairs.chunks(CHUNK)), &|(
             (keys, values),
             pairs,
         )| {
@@ -75,8 +75,8 @@ fn sort_by_places<P: PlaceOf, K: Sortable, V: Element>(
 ) -> Result<()> {
     let pairs = sorted_places::<P, K>(keys, map)?;
     let moved = fill(values.len(), |i| values[pairs[i].value.place()])?;
-    let targets = keys.chunks_mut(PIECE).zip(values.chunks_mut(PIECE));
-    let sources = pairs.chunks(PIECE).zip(moved.chunks(PIECE));
+    let targets = keys.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
+    let sources = pairs.chunks(CHUNK).zip(moved.chunks(CHUNK));
     for_each_of(&mut targets.zip(sources), &|(
         (keys, values),
         (pairs, moved),
@@ -96,7 +96,7 @@ pub(crate) fn argsort<K: Sortable>(
     places: &mut [MaybeUninit<u64>],
 ) -> Result<()> {
     fn write<P: PlaceOf, K: Sortable>(pairs: &[Pair<K, P>], places: &mut [MaybeUninit<u64>]) {
-        let targets = places.chunks_mut(PIECE).zip(pairs.chunks(PIECE));
+        let targets = places.chunks_mut(CHUNK).zip(pairs.chunks(CHUNK));
         for_each_of(&mut { targets }, &|(places, pairs)| {
             for (to, pair) in places.iter_mut().zip(pairs) {
                 to.write(pair.value.place() as u64);
@@ -143,12 +143,12 @@ fn sorted_places<P: PlaceOf, K: Sortable>(
 fn fill<T: Send>(len: usize, item: impl Fn(usize) -> T + Sync) -> Result<Vec<T>> {
     let mut all = reserve(len)?;
     let room = &mut all.spare_capacity_mut()[..len];
-    for_each_of(&mut room.chunks_mut(PIECE).enumerate(), &|(
+    for_each_of(&mut room.chunks_mut(CHUNK).enumerate(), &|(
         number,
-        piece,
+        chunk,
     )| {
-        for (i, to) in piece.iter_mut().enumerate() {
-            to.write(item(number * PIECE + i));
+        for (i, to) in chunk.iter_mut().enumerate() {
+            to.write(item(number * CHUNK + i));
         }
     });
     // SAFETY: all of them were written.

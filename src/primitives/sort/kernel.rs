@@ -140,7 +140,7 @@ impl SortShape {
         }
     }
 
-    /// The same with tiles of so many rows, and short runs, for tests.
+    /// This shape with tiles of so many rows, and short runs, for tests.
     #[must_use]
     pub fn rows(self, rows: usize) -> SortShape {
         SortShape {
@@ -327,8 +327,8 @@ impl SortPlan {
         if self.len < 1 << 30 { 32 } else { 64 }
     }
 
-    /// What a call takes from an address on. Where keys are no result, `places_only`, there is room
-    /// for them, too.
+    /// The parts of the workspace that a call uses, from an address on. With `places_only` keys are
+    /// no result, so the sorted ones lie there, too.
     pub fn scratch(self, from: u64, places_only: bool) -> SortScratch {
         let mut end = from;
         let mut room = |len: usize, bytes: usize| {

@@ -61,7 +61,7 @@ impl Order {
         }
     }
 
-    /// The same with NaN behind all numbers, in either direction. −0 equals +0.
+    /// This order with NaN behind all numbers, in either direction. −0 equals +0.
     pub const fn nan_last(self) -> Order {
         Order {
             floats: Floats::NanLast,
@@ -69,7 +69,7 @@ impl Order {
         }
     }
 
-    /// The same by IEEE 754's total order, which is that of [`f64::total_cmp`]: it tells apart −0
+    /// This order by IEEE 754's total order, which is that of [`f64::total_cmp`]: it tells apart −0
     /// and +0, and NaNs by sign and payload.
     pub const fn total(self) -> Order {
         Order {
@@ -78,7 +78,7 @@ impl Order {
         }
     }
 
-    /// The same in a direction.
+    /// This order in a direction.
     pub(crate) const fn turned(self, descending: bool) -> Order {
         Order { descending, ..self }
     }

@@ -147,7 +147,7 @@ pub struct TopShape {
 }
 
 impl TopShape {
-    /// The same with blocks that are smaller, for tests.
+    /// This shape with smaller blocks, for tests.
     #[must_use]
     pub fn small(self) -> TopShape {
         TopShape {
@@ -197,7 +197,7 @@ pub enum TopWay {
     Once,
     /// A sample, a filter, and one block that sorts.
     Filter,
-    /// The same, and the candidates are sorted by other launches.
+    /// A sample and a filter. Other launches sort the candidates.
     FilterAndSort,
     /// All items are sorted.
     Sort,

@@ -83,7 +83,7 @@ where
     Ok(in_rust_mode(|| (0..all).map(sum).collect()))
 }
 
-/// Up to so many bins, weights are sorted by bin: enough of a piece belong to one bin to be folded
+/// Up to so many bins, weights are sorted by bin: enough of a chunk belong to one bin to be folded
 /// as a tree.
 const SORTED_BINS: usize = 1 << 12;
 
@@ -91,7 +91,7 @@ const SORTED_BINS: usize = 1 << 12;
 const FEWEST_SORTED: usize = 1 << 12;
 
 /// The weights that a thread sorts at a time.
-const PIECE: usize = 1 << 17;
+const CHUNK: usize = 1 << 17;
 
 /// The sums of bins whose weights are sorted by bin first.
 fn add_up_sorted<W: Element, X: Counted>(
@@ -112,8 +112,8 @@ where
     Ok(in_rust_mode(|| counters.iter().map(sum).collect()))
 }
 
-/// Appends the weights of each bin to its counter. Each thread sorts pieces of the weights by bin.
-/// Then each takes bins of its own, and folds what the pieces have of them, one after the other.
+/// Appends the weights of each bin to its counter. Each thread sorts chunks of the weights by bin.
+/// Then each takes bins of its own, and folds what the chunks have of them, one after the other.
 pub(crate) fn append_sorted<W: Element, X: Counted>(
     items: &Items<'_, X>,
     weights: &Items<'_, W>,
@@ -127,21 +127,21 @@ where
         return Ok(());
     }
     let all = counters.len();
-    let piece = (PIECE / X::CHANNELS / BLOCK).max(1) * BLOCK;
-    let round = (piece * rayon::current_num_threads()).min(items.len());
+    let chunk = (CHUNK / X::CHANNELS / BLOCK).max(1) * BLOCK;
+    let round = (chunk * rayon::current_num_threads()).min(items.len());
     let mut sorted = filled(Add::identity(), round * X::CHANNELS)?;
-    // Where the weights of each bin end in each piece; what has no bin is behind the others.
-    let mut ends = filled(0_u32, round.div_ceil(piece) * (all + 1))?;
+    // Where the weights of each bin end in each chunk; what has no bin is behind the others.
+    let mut ends = filled(0_u32, round.div_ceil(chunk) * (all + 1))?;
     for start in (0..items.len()).step_by(round) {
         let len = round.min(items.len() - start);
         let sorted = &mut sorted[..len * X::CHANNELS];
-        let ends = &mut ends[..len.div_ceil(piece) * (all + 1)];
-        let pieces = sorted.par_chunks_mut(piece * X::CHANNELS);
-        let pieces = pieces.zip(ends.par_chunks_mut(all + 1)).enumerate();
+        let ends = &mut ends[..len.div_ceil(chunk) * (all + 1)];
+        let chunks = sorted.par_chunks_mut(chunk * X::CHANNELS);
+        let chunks = chunks.zip(ends.par_chunks_mut(all + 1)).enumerate();
         let room = || (Vec::new(), Vec::new(), Vec::new());
-        pieces.for_each_init(room, |room, (number, (sorted, ends))| {
+        chunks.for_each_init(room, |room, (number, (sorted, ends))| {
             let (items_room, weights_room, places) = room;
-            let first = start + number * piece;
+            let first = start + number * chunk;
             let range = first..first + sorted.len() / X::CHANNELS;
             in_rust_mode(|| {
                 places.resize(sorted.len(), 0);
@@ -160,13 +160,13 @@ where
         let counters = counters.par_iter_mut().enumerate();
         let counters = counters.with_min_len(if items.len() < PART { all } else { 1 });
         counters.for_each_init(room, |(tree, sums), (bin, counter)| {
-            let pieces = sorted.chunks(piece * X::CHANNELS);
+            let chunks = sorted.chunks(chunk * X::CHANNELS);
             in_rust_mode(|| {
-                for (piece, ends) in pieces.zip(ends.chunks_exact(all + 1)) {
+                for (chunk, ends) in chunks.zip(ends.chunks_exact(all + 1)) {
                     let first = bin.checked_sub(1).map_or(0, |before| ends[before]);
                     append(
                         counter,
-                        &piece[first as usize..ends[bin] as usize],
+                        &chunk[first as usize..ends[bin] as usize],
                         tree,
                         sums,
                     );
@@ -417,7 +417,7 @@ fn sort<W: Element, X: Counted>(
     }
 }
 
-/// The same for few shares.
+/// Sorts items of one channel by few shares.
 #[inline]
 fn sort_quarters<W: Element>(
     found: &[u32],

@@ -29,9 +29,9 @@ pub(in crate::engine) struct RowTables {
     pub(in crate::engine) chunks: &'static [(u32, ReducePolicy)],
     /// Scans, by the size of what is folded.
     pub(in crate::engine) scan: &'static [ScanRow],
-    /// Reductions by costly operators, by the size of what is folded.
+    /// Reductions that are bound by computing, by the size of what is folded.
     pub(in crate::engine) compute_bound_reduce: &'static [ComputeBoundReduceRow],
-    /// Scans by costly operators, likewise. Larger accumulators have no other way.
+    /// Scans that are bound by computing, likewise. Larger accumulators have no other way.
     pub(in crate::engine) compute_bound_scan: &'static [ComputeBoundScanRow],
 }
 
@@ -106,8 +106,8 @@ pub(in crate::engine) struct ScanRow {
     pub(in crate::engine) warps: [u32; 2],
     /// How many sums a lane of the look-back reads at once.
     pub(in crate::engine) sums: u32,
-    /// By operators below [`CHEAP`], as long as one block a multiprocessor holds all. Those with
-    /// more rows than short inputs have begin where as many warps of short inputs end.
+    /// For operators below [`CHEAP`], while one block per multiprocessor holds all. If the first of
+    /// these has more rows than short inputs have, blocks for short inputs get its number of warps.
     pub(in crate::engine) one_block: &'static [HeldRow],
     /// For what is between, as long as the GPU holds it at once: from those that hold little to
     /// those that hold much.
@@ -138,7 +138,7 @@ pub(in crate::engine) struct ComputeBoundReduceRow {
     /// The fewest bytes that are read of an item. Where they are much fewer than the accumulator
     /// has, as for moments, long inputs wait for memory all the same.
     pub(in crate::engine) read: u32,
-    /// The least [`cost`](crate::operator::cost) of an operator that is costly.
+    /// The least [`cost`](crate::operator::cost) of an operator that is bound by computing.
     pub(in crate::engine) least: u32,
     /// How many sums a lane reads at once, if not as by cheap operators.
     pub(in crate::engine) sums: Option<u32>,

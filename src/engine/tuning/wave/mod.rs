@@ -54,8 +54,8 @@ pub(in crate::engine) const ORDERED: &[Reach] = &[
     Reach { accumulator: 64, cost: u32::MAX, tiles: 1 },
 ];
 
-/// By operators so costly that the shares engine takes what is longer: the largest accumulators, in
-/// bytes, and the most tiles a multiprocessor.
+/// By operators bound by computing, where the shares engine takes what is longer: the largest
+/// accumulators, in bytes, and the most tiles a multiprocessor.
 pub(in crate::engine) const BEFORE_SHARES: &[(u32, u64)] = &[(28, 0), (40, 4), (64, 0)];
 
 const SCANS: &Tables<[WaveRow]> = &[(90, sm_90::WAVE)];

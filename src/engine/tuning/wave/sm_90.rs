@@ -1,10 +1,10 @@
 //! Compute capability 9.0.
 //!
 //! Measured: an NVIDIA H200, 2026-11-27, `warpfold tune` (NVRTC 13.0, scans of 512 MiB): sums,
-//! extremes, products of matrices, and merged means. Where they disagreed, the dearer operator
-//! decided, unless sums lost more than 2%. The rows of 12, 20 and 28 bytes and more are from trials
-//! of all their shapes with four and with eight warps, of sums and of maps. From 40 bytes on only
-//! sums count: see `operators_sm_90.rs` for others.
+//! extremes, products of matrices, and merged means. Where they disagreed, the row is the
+//! costlier operator's, unless sums lost more than 2% by it. The rows of 12, 20 and 28 bytes and
+//! more are from trials of all their shapes with four and with eight warps, of sums and of maps.
+//! From 40 bytes on only sums count: see `operators_sm_90.rs` for others.
 
 use super::WaveRow;
 

@@ -102,7 +102,7 @@ impl WavePolicy {
         )
     }
 
-    /// The same for a select that stores the other items too: a partition.
+    /// The policy for a partition: a select that stores the other items too.
     pub fn for_partition<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         let shape = Shape::of_select::<T, F>();
         let policy = WavePolicy::for_packing(choose(PARTITIONS, capability), F::LEAVES, shape)?;
@@ -113,7 +113,7 @@ impl WavePolicy {
         })
     }
 
-    /// The same for a select that stores positions and lengths of runs too.
+    /// The policy for a select that stores positions and lengths of runs too.
     pub fn for_runs<T: Element, F: Form>(capability: u32) -> Option<WavePolicy> {
         WavePolicy::for_packing(
             choose(WAVES, capability),

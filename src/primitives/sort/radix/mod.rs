@@ -183,7 +183,7 @@ impl<R: Record> Sorter<R> {
 
 /// Copies all, in parallel if it is much.
 fn copy<R: Copy + Send + Sync>(from: &[MaybeUninit<R>], to: &mut [MaybeUninit<R>]) {
-    let piece = LEAF_BYTES / size_of::<R>();
-    let pieces = from.chunks(piece).zip(to.chunks_mut(piece));
-    for_each_of(&mut { pieces }, &|(from, to)| to.copy_from_slice(from));
+    let chunk = LEAF_BYTES / size_of::<R>();
+    let chunks = from.chunks(chunk).zip(to.chunks_mut(chunk));
+    for_each_of(&mut { chunks }, &|(from, to)| to.copy_from_slice(from));
 }

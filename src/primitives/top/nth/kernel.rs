@@ -112,7 +112,7 @@ pub struct NthShape {
 }
 
 impl NthShape {
-    /// The same with blocks that are smaller, for tests.
+    /// This shape with smaller blocks, for tests.
     #[must_use]
     pub fn small(self) -> NthShape {
         NthShape {
