@@ -144,6 +144,10 @@ fn lanes_are_folded_from_init_and_scanned_in_place() {
             .enqueue_scan_in_place(&stream, prefixes, axis, &mut data, &mut workspace)
             .unwrap();
         let got = stream.clone_dtoh(&data).unwrap();
-        assert_same(&got, &case.scans::<f32, Add>(&items, form, true), "in place");
+        assert_same(
+            &got,
+            &case.scans::<f32, Add>(&items, form, true),
+            "in place",
+        );
     }
 }
