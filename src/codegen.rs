@@ -26,6 +26,7 @@ pub use crate::engine::{
     WavePlan, WorkspaceKey, lengths_of_blocks,
 };
 pub use crate::operator::cost;
+pub use crate::primitives::axis::launches::{explain_reduce_axis, explain_scan_axis};
 #[doc(hidden)]
 pub use crate::primitives::histogram::lookup::{Lookup, LookupBytes};
 #[doc(hidden)]
@@ -43,6 +44,9 @@ pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
 #[doc(hidden)]
 pub use crate::primitives::search::search_kernels;
+pub use crate::primitives::segmented::launches::{
+    explain_expand, explain_segmented_reduce, explain_segmented_scan,
+};
 #[doc(hidden)]
 pub use crate::primitives::segmented_sort::kernel::{SegmentedSortScratch, SegmentedSortShape};
 pub use crate::primitives::select::candidates::explain_select;
@@ -53,8 +57,10 @@ pub use crate::primitives::sort::kernel::{
     MERGE as SORT_SHORT_MERGE, MERGE_THREADS as SORT_MERGE_THREADS, PASS as SORT_PASS,
     RUNS as SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape, gather as sort_gather,
 };
+pub use crate::primitives::sort::launches::{explain_argsort, explain_sort, explain_sort_pairs};
 #[doc(hidden)]
 pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
+pub use crate::primitives::top::launches::explain_top;
 #[doc(hidden)]
 pub use crate::primitives::top::nth::kernel::NthShape;
 #[doc(hidden)]

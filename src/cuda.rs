@@ -108,6 +108,7 @@ pub use workspace::Workspace;
 
 pub(crate) use gpu::{DeviceArray, Gpu};
 
+use crate::engine::Machine;
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, DriverError};
 
@@ -117,6 +118,14 @@ pub(crate) fn context_capability(context: &CudaContext) -> Result<u32> {
         .compute_capability()
         .map_err(|error| driver_error("asking for the compute capability", error))?;
     Ok((major * 10 + minor).unsigned_abs())
+}
+
+/// A context's GPU, as far as choices depend on it.
+pub(crate) fn context_machine(context: &CudaContext) -> Result<Machine> {
+    Ok(Machine {
+        capability: context_capability(context)?,
+        multiprocessors: kernels::context_multiprocessors(context)?,
+    })
 }
 
 /// An error unless `given`, the context of `what`, is the context `ours`.

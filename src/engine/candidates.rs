@@ -69,17 +69,24 @@ pub(crate) struct Blocks {
     pub(crate) overlaps: bool,
 }
 
+impl Blocks {
+    /// Blocks that take no tickets, and that may start before what precedes them has ended.
+    pub(crate) fn new(count: u64, threads: u32, shared_bytes: u32) -> Blocks {
+        Blocks {
+            count,
+            threads,
+            shared_bytes,
+            by_ticket: false,
+            overlaps: true,
+        }
+    }
+}
+
 impl<K> Chosen<'_, K> {
     /// The one launch. Levels have several.
     pub(crate) fn blocks(&self, extent: Extent) -> Option<Blocks> {
         let Extent { inclusive, .. } = extent;
-        let blocks = |count, threads| Blocks {
-            count,
-            threads,
-            shared_bytes: 0,
-            by_ticket: false,
-            overlaps: true,
-        };
+        let blocks = |count, threads| Blocks::new(count, threads, 0);
         Some(match &self.cut {
             Cut::Levels => return None,
             Cut::Block(threads) => blocks(1, *threads),
@@ -351,8 +358,8 @@ impl<K> Candidates<K> {
         }
         Ok(Explanation {
             primitive: name,
-            len: extent.len,
-            engine: chosen.engine,
+            given: format!("{} items", extent.len),
+            engine: chosen.engine.name(),
             launches,
             workspace_bytes: self.workspace_bytes(extent.len),
             because: chosen.reason(extent),

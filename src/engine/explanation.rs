@@ -1,7 +1,7 @@
 //! Why a call takes the engine that it takes.
 
-use super::Engine;
-use crate::{Element, Monoid};
+use super::candidates::{Blocks, blocks_of_grid};
+use crate::{Element, Monoid, Result};
 use std::fmt;
 
 /// What a call of some length does on a GPU: the engine, its launches, its workspace, and what the
@@ -9,8 +9,9 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Explanation {
     pub(crate) primitive: &'static str,
-    pub(crate) len: usize,
-    pub(crate) engine: Engine,
+    /// What it is given, such as `1000 items`.
+    pub(crate) given: String,
+    pub(crate) engine: &'static str,
     pub(crate) launches: Vec<LaunchShape>,
     pub(crate) workspace_bytes: usize,
     pub(crate) because: String,
@@ -31,10 +32,43 @@ pub struct LaunchShape {
     pub shared_bytes: u32,
 }
 
+/// A launch as a plan says it: the function, and its blocks.
+pub(crate) type Launched = (&'static str, Blocks);
+
+/// Why a call does what it does: the name of what does the work, and the reason.
+pub(crate) type Chosen = (&'static str, String);
+
 impl Explanation {
-    /// The name of the engine.
+    /// What a call of `primitive` does with what it is `given`, such as `1000 items`.
+    ///
+    /// # Errors
+    ///
+    /// If a launch has more blocks than a grid.
+    pub(crate) fn new(
+        primitive: &'static str,
+        (given, items): (String, u64),
+        (engine, because): Chosen,
+        launches: impl IntoIterator<Item = Launched>,
+        workspace_bytes: usize,
+    ) -> Result<Explanation> {
+        let launches: Vec<_> = (launches.into_iter().map(LaunchShape::from)).collect();
+        for launch in &launches {
+            blocks_of_grid(launch.blocks, items)?;
+        }
+        Ok(Explanation {
+            primitive,
+            given,
+            engine,
+            launches,
+            workspace_bytes,
+            because,
+            depends: Vec::new(),
+        })
+    }
+
+    /// The name of the engine; of primitives that the engines do not run, that of the way they take.
     pub fn engine(&self) -> &'static str {
-        self.engine.name()
+        self.engine
     }
 
     /// The launches, in their order.
@@ -57,10 +91,21 @@ impl Explanation {
     }
 }
 
+impl From<Launched> for LaunchShape {
+    fn from((function, blocks): Launched) -> LaunchShape {
+        LaunchShape {
+            function: function.to_owned(),
+            blocks: blocks.count,
+            threads: blocks.threads,
+            shared_bytes: blocks.shared_bytes,
+        }
+    }
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} of {} items", self.primitive, self.len)?;
-        writeln!(f, "engine: {}, since {}", self.engine.name(), self.because)?;
+        writeln!(f, "{} of {}", self.primitive, self.given)?;
+        writeln!(f, "engine: {}, since {}", self.engine, self.because)?;
         for launch in &self.launches {
             let LaunchShape {
                 function,
@@ -82,11 +127,22 @@ impl fmt::Display for Explanation {
         }
         writeln!(f, "workspace: {} bytes", self.workspace_bytes)?;
         write!(f, "depends on:")?;
+        if self.depends.is_empty() {
+            write!(f, " the lengths alone")?;
+        }
         for (place, (what, value)) in self.depends.iter().enumerate() {
             write!(f, "{} {what} {value}", if place == 0 { "" } else { "," })?;
         }
         Ok(())
     }
+}
+
+/// What most primitives depend on, beside the call: the size of an item, and the GPU's size.
+pub(crate) fn sizes(item_bytes: usize, multiprocessors: u32) -> [(&'static str, String); 2] {
+    [
+        ("bytes of an item", item_bytes.to_string()),
+        ("multiprocessors", multiprocessors.to_string()),
+    ]
 }
 
 /// What the choice depends on, beside the call.

@@ -1,19 +1,21 @@
 //! Axes for callers that bring their own stream and slices.
 
 use super::Axis;
-use super::kernel::{self, AxisArguments, REDUCE, REDUCE_SUMS, SCAN, SCAN_SUMS};
+use super::kernel::{self, AxisArguments};
+use super::launches::{AxisLaunch, Explaining};
 use super::plan::{AxisLevel, AxisPlan, AxisPolicy};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::{Loaded, Shell};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::{HEADER_BYTES, accumulator_layout};
+use crate::engine::{Explanation, HEADER_BYTES, accumulator_layout};
 use crate::primitives::scan::Prefixes;
 use crate::primitives::segmented::Rows;
 use crate::primitives::segmented::cuda::SegmentedReduce;
+use crate::primitives::segmented::kernel::SegmentedPolicy;
 use crate::primitives::segmented::scan::cuda::SegmentedScan;
 use crate::render::{Function, Kernel};
 use crate::source::{Form, Slice, SliceArguments, Source};
@@ -85,15 +87,30 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {
 
     /// The bytes of a [`Workspace`] that calls along an axis need.
     pub fn workspace_bytes(&self, axis: Axis) -> usize {
-        let of_rows = [
-            self.rows.workspace_bytes(axis.items()),
-            self.scanned_rows.workspace_bytes(axis.items()),
-        ];
-        let own = self.core.workspace_bytes(&axis);
-        match axis.is_rows() {
-            true => own.max(of_rows[0]).max(of_rows[1]),
-            false => own,
-        }
+        self.explaining().workspace_bytes(&axis)
+    }
+
+    fn explaining(&self) -> Explaining {
+        self.core
+            .explaining(size_of::<T>(), SegmentedPolicy::of::<T>())
+    }
+
+    /// What a reduction along an axis does: launches, workspace, and what they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call along such an axis.
+    pub fn explain_reduce(&self, axis: Axis) -> Result<Explanation> {
+        self.explaining().explain(&axis, false)
+    }
+
+    /// What a scan along an axis does; as [`explain_reduce`](AlongAxis::explain_reduce).
+    ///
+    /// # Errors
+    ///
+    /// Those of a call along such an axis.
+    pub fn explain_scan(&self, axis: Axis) -> Result<Explanation> {
+        self.explaining().explain(&axis, true)
     }
 
     /// Enqueues the fold of each lane of `input` into `output`, which has an element for each lane.
@@ -280,6 +297,16 @@ impl Core {
         self.loaded.context()
     }
 
+    fn explaining(&self, item_bytes: usize, rows: SegmentedPolicy) -> Explaining {
+        Explaining {
+            policy: self.policy,
+            rows,
+            item_bytes,
+            sum_bytes: self.sum_bytes,
+            multiprocessors: self.loaded.multiprocessors(),
+        }
+    }
+
     fn plan(&self, axis: &Axis) -> AxisPlan {
         AxisPlan::for_sums(self.sum_bytes, self.policy, axis, HEADER_BYTES as u64)
     }
@@ -303,7 +330,7 @@ impl Core {
         if call.axis.lanes() == 0 {
             return Ok(());
         }
-        let plan = self.plan(call.axis);
+        let (axis, plan) = (call.axis, self.plan(call.axis));
         let workspace = workspace.arguments(stream, plan.end as usize)?.address;
         let run = Run {
             core: self,
@@ -312,7 +339,8 @@ impl Core {
             plan: &plan,
             workspace,
         };
-        for (number, level) in plan.levels.iter().enumerate() {
+        for step in plan.reduce_launches(self.policy, axis) {
+            let level = &plan.levels[step.level];
             let written = Written {
                 out,
                 sums: if level.is_last {
@@ -324,7 +352,7 @@ impl Core {
                 ..Written::default()
             };
             // SAFETY: the caller's; the workspace has room for what the plan keeps.
-            unsafe { run.launch([REDUCE, REDUCE_SUMS], number, written)? };
+            unsafe { run.launch(step, written)? };
         }
         Ok(())
     }
@@ -342,7 +370,8 @@ impl Core {
         if call.axis.items() == 0 {
             return Ok(());
         }
-        let (plan, inner) = (self.plan(call.axis), call.axis.inner as u64);
+        let (axis, plan) = (call.axis, self.plan(call.axis));
+        let inner = axis.inner as u64;
         let workspace = workspace.arguments(stream, plan.end as usize)?.address;
         let run = Run {
             core: self,
@@ -355,20 +384,17 @@ impl Core {
             reverse: if number == 0 { results.reverse } else { 0 },
             ..Written::default()
         };
-        // Up: the sums of whole chunks.
-        for (number, level) in plan.levels.iter().enumerate() {
-            if level.is_last {
+        for step in plan.scan_launches(self.policy, axis) {
+            let (number, level) = (step.level, &plan.levels[step.level]);
+            if !step.scans {
+                let written = Written {
+                    sums: workspace + level.sums,
+                    ..of_level(number)
+                };
+                // SAFETY: the caller's; the workspace has room for what the plan keeps.
+                unsafe { run.launch(step, written)? };
                 continue;
             }
-            let written = Written {
-                sums: workspace + level.sums,
-                ..of_level(number)
-            };
-            // SAFETY: the caller's; the workspace has room for what the plan keeps.
-            unsafe { run.launch([REDUCE, REDUCE_SUMS], number, written)? };
-        }
-        // Down: prefixes of sums, which seed the level below.
-        for (number, level) in plan.levels.iter().enumerate().rev() {
             let seeded = Written {
                 sums: if level.is_last {
                     0
@@ -394,7 +420,7 @@ impl Core {
                 },
             };
             // SAFETY: as above.
-            unsafe { run.launch([SCAN, SCAN_SUMS], number, written)? };
+            unsafe { run.launch(step, written)? };
         }
         Ok(())
     }
@@ -423,24 +449,17 @@ struct Written {
 }
 
 impl<S: Copy, A: Copy> Run<'_, S, A> {
-    /// Launches the first function over items, or the second one over the sums of the level below.
-    ///
     /// # Safety
     ///
-    /// The functions take such arguments, and the memory that is written is there.
-    unsafe fn launch(
-        &self,
-        [of_items, of_sums]: [&'static str; 2],
-        number: usize,
-        written: Written,
-    ) -> Result<()> {
+    /// The function takes such arguments, and the memory that is written is there.
+    unsafe fn launch(&self, step: AxisLaunch, written: Written) -> Result<()> {
         let axis = self.call.axis;
         let strides = (axis.outer_stride, axis.stride);
-        let (level, inner) = (&self.plan.levels[number], axis.inner);
-        let Some(below) = number.checked_sub(1) else {
+        let (level, inner) = (&self.plan.levels[step.level], axis.inner);
+        let Some(below) = step.level.checked_sub(1) else {
             let source = self.call.source;
             // SAFETY: the caller's.
-            return unsafe { self.launch_from(of_items, level, source, strides, written) };
+            return unsafe { self.launch_from(step, level, source, strides, written) };
         };
         let address = self.workspace + self.plan.levels[below].sums;
         let (source, strides) = (
@@ -448,7 +467,7 @@ impl<S: Copy, A: Copy> Run<'_, S, A> {
             (level.length as usize * inner, inner),
         );
         // SAFETY: the caller's.
-        unsafe { self.launch_from(of_sums, level, source, strides, written) }
+        unsafe { self.launch_from(step, level, source, strides, written) }
     }
 
     /// # Safety
@@ -456,7 +475,7 @@ impl<S: Copy, A: Copy> Run<'_, S, A> {
     /// As of [`launch`](Run::launch).
     unsafe fn launch_from<R: Copy>(
         &self,
-        function: &'static str,
+        step: AxisLaunch,
         level: &AxisLevel,
         source: R,
         (outer_stride, stride): (usize, usize),
@@ -487,9 +506,8 @@ impl<S: Copy, A: Copy> Run<'_, S, A> {
             closed: written.closed,
             init: self.call.init,
         };
-        let threads = self.core.policy.threads;
-        let blocks = blocks(given.threads.div_ceil(threads.into()), given.threads)?;
-        let (grid, function) = (Grid::new(blocks, threads, 0), Function::new(function));
+        let grid = Grid::of(step.blocks, given.threads as usize)?;
+        let function = Function::new(step.function());
         // SAFETY: the caller's.
         unsafe { launch(&self.core.loaded, self.stream, &function, grid, given) }
     }

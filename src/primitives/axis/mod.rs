@@ -4,6 +4,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 pub(crate) mod plan;
 mod shape;
 pub(crate) mod vectors;

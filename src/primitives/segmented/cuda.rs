@@ -2,14 +2,15 @@
 
 use super::OffsetsOf;
 use super::kernel::{self, SegmentedArguments, SegmentedPolicy, SegmentedScratch};
+use super::launches::Extent;
 use super::segments::{Cut, Segments};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::{Loaded, Shell};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::{HEADER_BYTES, accumulator_layout};
+use crate::engine::{Explanation, HEADER_BYTES, accumulator_layout};
 use crate::render::{Function, Kernel, Named};
 use crate::source::{Form, Slice, Source};
 use crate::{Element, Error, Monoid, Result};
@@ -95,6 +96,16 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.core.workspace_bytes(len)
+    }
+
+    /// What a call for `count` segments of `len` items does: launches, workspace, and what they
+    /// depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize, count: usize) -> Result<Explanation> {
+        self.core.explain(Extent { len, count }, size_of::<T>())
     }
 
     /// Enqueues the fold of each segment of `input` into `output`, which must have as many elements
@@ -229,10 +240,12 @@ impl Core {
     }
 
     fn workspace_bytes(&self, len: usize) -> usize {
-        match self.policy.has_long(len) {
-            true => self.scratch(HEADER_BYTES as u64, len).end as usize,
-            false => HEADER_BYTES,
-        }
+        self.policy.reduce_bytes_for(self.sum_bytes, len)
+    }
+
+    fn explain(&self, of: Extent, item_bytes: usize) -> Result<Explanation> {
+        let sizes = (item_bytes, self.kernels.multiprocessors());
+        self.policy.explain_reduce(self.sum_bytes, of, sizes)
     }
 
     /// Compiled for the layouts of arguments, whatever the operator.
@@ -248,11 +261,10 @@ impl Core {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let (kernels, policy) = (&*self.kernels, self.policy);
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
-        if call.count == 0 {
+        let (len, count) = (call.len, call.count);
+        let of = Extent { len, count };
+        of.check()?;
+        if count == 0 {
             return Ok(());
         }
         let workspace = workspace.arguments(stream, self.workspace_bytes(len))?;
@@ -269,27 +281,14 @@ impl Core {
             seeded: seed.seeded,
             init: seed.init,
         };
-        let blocks = blocks(policy.tiles(len, call.count), len as u64)?;
-        let grid = Grid::new(blocks, 32 * policy.warps, 0);
-        let function = &Function::new(kernel::REDUCE);
-        // SAFETY: the caller's; the workspace has room for what the kernels keep.
-        unsafe { launch(kernels, stream, function, grid, arguments)? };
-        if !policy.has_long(len) {
-            return Ok(());
+        for (name, blocks) in policy.reduce_launches(of, kernels.multiprocessors()) {
+            let (grid, function) = (Grid::of(blocks, len)?, Function::new(name));
+            // SAFETY: the caller's; the workspace has room for what the kernels keep.
+            unsafe { launch(kernels, stream, &function, grid, arguments)? };
         }
-        let threads = 32 * policy.finish_warps;
-        let groups = u64::from(threads / 8);
-        let most = 2 * u64::from(kernels.multiprocessors());
-        let blocks = policy.most_long(len).div_ceil(groups).min(most) as u32;
-        let grid = Grid::new(blocks, threads, 0);
-        let function = &Function::new(kernel::FINISH);
-        // SAFETY: as above.
-        unsafe { launch(kernels, stream, function, grid, arguments) }
+        Ok(())
     }
 }
-
-/// The most items of a call: numbers of units have 32 bits.
-pub(super) const MOST_ITEMS: u64 = 1 << 38;
 
 /// Folds each segment on a GPU's stream.
 ///

@@ -16,6 +16,8 @@ pub(super) const REDUCE: &str = "segmented_reduce";
 pub(super) const FINISH: &str = "segmented_finish";
 /// See [`REDUCE`].
 pub(super) const SCAN: &str = "segmented_scan";
+/// See [`REDUCE`].
+pub(super) const EXPAND: &str = "segmented_expand";
 
 /// The kernels that fold each segment of sources of a form with `Op`; `C` says how segments are
 /// given.
@@ -176,7 +178,7 @@ const EXPAND_ROWS: u32 = 32;
 
 impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
     /// The function.
-    pub const EXPAND: Function<ExpandArgumentsOf<T, F, C>> = Function::new("segmented_expand");
+    pub const EXPAND: Function<ExpandArgumentsOf<T, F, C>> = Function::new(EXPAND);
 
     /// The kernel.
     pub fn kernel() -> Kernel {
@@ -193,10 +195,15 @@ impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
 
     /// The blocks for so many items and segments, and their threads.
     pub fn grid(items: usize, segments: usize) -> (u64, u32) {
-        let tile = u64::from(EXPAND_ROWS * EXPAND_WARPS * 32);
-        let tiles = (items as u64 + segments as u64).div_ceil(tile);
-        (tiles, 32 * EXPAND_WARPS)
+        expand_grid(items, segments)
     }
+}
+
+/// See [`Expand::grid`].
+pub(super) fn expand_grid(items: usize, segments: usize) -> (u64, u32) {
+    let tile = u64::from(EXPAND_ROWS * EXPAND_WARPS * 32);
+    let tiles = (items as u64 + segments as u64).div_ceil(tile);
+    (tiles, 32 * EXPAND_WARPS)
 }
 
 fn bind_expand<T: Element, F: Form<Item = T>, C: Cut>(definitions: &mut Definitions) -> Variables {
@@ -308,7 +315,7 @@ impl SegmentedPolicy {
     }
 
     /// As [`scan_bytes`](SegmentedPolicy::scan_bytes), for sums of so many bytes.
-    pub(super) fn scan_bytes_for(self, sum_bytes: usize, items: usize) -> usize {
+    pub(crate) fn scan_bytes_for(self, sum_bytes: usize, items: usize) -> usize {
         let mut nodes = items as u64 / u64::from(self.unit);
         let mut slots = 0;
         while nodes > 0 {

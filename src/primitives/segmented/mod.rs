@@ -7,6 +7,7 @@ pub(crate) mod cuda;
 pub(crate) mod expand;
 pub(crate) mod kernel;
 pub(crate) mod keys;
+pub(crate) mod launches;
 pub(crate) mod ranges;
 pub(crate) mod scan;
 mod segments;

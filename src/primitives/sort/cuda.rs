@@ -1,14 +1,15 @@
 //! Sort for callers that bring their own stream, slices and workspace.
 
 use super::kernel::{self, GatherArguments, SortArguments, SortPlan, SortShape};
+use super::launches::{SortWay, explain_argsort};
 use super::order::{Order, Sortable};
 use crate::cuda::checks::check_streams;
 use crate::cuda::kernels::{Lazy, Loaded};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, Workspace, check_context};
-use crate::engine::HEADER_BYTES;
-use crate::render::{Function as KernelFunction, Named, WorkspaceArguments};
+use crate::cuda::{Gpu, Workspace, check_context, context_machine};
+use crate::engine::{Explanation, HEADER_BYTES};
+use crate::render::{Named, WorkspaceArguments};
 use crate::{Buffer, Element, Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
@@ -71,6 +72,29 @@ impl<K: Sortable> Sort<K> {
     /// The bytes of a [`Workspace`] that a call with `len` keys needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.sorter.plan(len).workspace_bytes(false)
+    }
+
+    /// What a call of [`enqueue`](Sort::enqueue) for `len` keys does: launches, workspace, and what
+    /// they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many keys; [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let way = SortWay {
+            in_place: false,
+            ..SortWay::in_place::<K>()
+        };
+        self.sorter.explain("sort", way, len)
+    }
+
+    /// What a call of [`enqueue_in_place`](Sort::enqueue_in_place) for `len` keys does.
+    ///
+    /// # Errors
+    ///
+    /// As [`explain`](Sort::explain).
+    pub fn explain_in_place(&self, len: usize) -> Result<Explanation> {
+        self.sorter.explain("sort", SortWay::in_place::<K>(), len)
     }
 
     /// Enqueues the sorted keys of `input` into `output`, which has as many.
@@ -220,6 +244,16 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
         self.sorter.plan(len).workspace_bytes(false)
     }
 
+    /// What a call for `len` pairs does: launches, workspace, and what they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many pairs; [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let way = SortWay::in_place::<K>();
+        self.sorter.explain("sort of pairs", way, len)
+    }
+
     /// Enqueues the sorting of `keys`, and of as many `values` with them.
     ///
     /// # Errors
@@ -306,6 +340,15 @@ impl<K: Sortable> ArgSort<K> {
     /// The bytes of a [`Workspace`] that a call with `len` keys needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.sorter(len).plan(len).workspace_bytes(true)
+    }
+
+    /// What a call for `len` keys does: launches, workspace, and what they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many keys; [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        explain_argsort::<K>(context_machine(&self.narrow.context)?, len)
     }
 
     /// Enqueues the places of the keys of `input` in sorted order into `output`.
@@ -396,6 +439,11 @@ impl Sorter {
         SortPlan::new(self.shape, len)
     }
 
+    fn explain(&self, name: &'static str, way: SortWay, len: usize) -> Result<Explanation> {
+        let multiprocessors = context_machine(&self.context)?.multiprocessors;
+        self.plan(len).explain(name, way, multiprocessors)
+    }
+
     fn check(
         &self,
         stream: &CudaStream,
@@ -438,7 +486,7 @@ impl Sorter {
         scratch: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
-        let (plan, shape) = (self.plan(call.len), self.shape);
+        let plan = self.plan(call.len);
         if call.len == 0 {
             return Ok(());
         }
@@ -465,61 +513,29 @@ impl Sorter {
             passes: call.digits,
             places_only: self.places_only.into(),
         };
-        let run = |kernels: &Loaded, function: &KernelFunction<_>, grid, arguments| {
-            // SAFETY: the caller's; the arguments are what the kernels are written for.
-            unsafe { launch(kernels, stream, function, grid, arguments) }
+        let (kernels, passes) = match plan.is_short() {
+            true => (&self.short, plan.stages()),
+            false => (
+                &self.long[usize::from(plan.status_bits() == 64)],
+                call.digits,
+            ),
         };
-        if plan.is_short() {
-            let kernels = self.short.get(&self.context)?;
-            let passes = plan.stages();
-            for pass in 0..passes {
-                let (function, grid) = match pass {
-                    0 => {
-                        let runs = blocks(plan.runs(), call.len as u64)?;
-                        (
-                            &kernel::RUNS,
-                            Grid::new(runs, shape.run_threads(), shape.run_bytes()),
-                        )
-                    }
-                    _ => {
-                        let threads = kernel::MERGE_THREADS;
-                        let merging = (call.len as u64).div_ceil(threads.into());
-                        (&kernel::MERGE, Grid::new(merging as u32, threads, 0))
-                    }
-                };
-                run(
-                    kernels,
-                    function,
-                    grid,
-                    SortArguments {
-                        pass,
-                        passes,
-                        ..arguments
-                    },
-                )?;
-            }
-            return Ok(());
-        }
-        let kernels = self.long[usize::from(plan.status_bits() == 64)].get(&self.context)?;
-        let multiprocessors = kernels.multiprocessors();
-        let tiles = blocks(plan.tiles(), call.len as u64)?;
-        run(kernels, &kernel::BEGIN, Grid::new(4, 256, 0), arguments)?;
-        // A block counts some thousands of keys at least.
-        let threads = kernel::COUNT_THREADS;
-        let counting = Grid::new(tiles.min(4 * multiprocessors), threads, shape.count_bytes());
-        run(kernels, &kernel::COUNT, counting, arguments)?;
-        if call.keys.0 == keys_out {
-            let grid = Grid::new(tiles.min(4 * multiprocessors), 512, 0);
-            run(kernels, &kernel::COPY, grid, arguments)?;
-        }
-        for pass in 0..call.digits {
-            let grid = Grid::new(tiles, shape.threads(), shape.tile_bytes());
-            run(
-                kernels,
-                &kernel::PASS,
-                grid,
-                SortArguments { pass, ..arguments },
-            )?;
+        let kernels = kernels.get(&self.context)?;
+        let way = SortWay {
+            digits: call.digits,
+            in_place: call.keys.0 == keys_out,
+            places_only: self.places_only,
+        };
+        for step in plan.launches(way, kernels.multiprocessors()) {
+            let grid = Grid::of(step.blocks, call.len)?;
+            let pass = step.pass;
+            let given = SortArguments {
+                pass,
+                passes,
+                ..arguments
+            };
+            // SAFETY: the caller's; the arguments are what the kernels are written for.
+            unsafe { launch(kernels, stream, step.function, grid, given) }?;
         }
         Ok(())
     }

@@ -162,7 +162,7 @@ impl SortShape {
         32 * WARPS * self.rows
     }
 
-    fn value_bytes(self) -> usize {
+    pub(super) fn value_bytes(self) -> usize {
         self.value_part * self.value_parts
     }
 
@@ -197,6 +197,11 @@ impl SortShape {
     /// The shared memory of a block that counts.
     pub fn count_bytes(self) -> u32 {
         (4 * DIGITS * self.key_bytes * self.columns() + 256) as u32
+    }
+
+    /// Up to so many items are sorted by runs.
+    pub(super) fn most_in_runs(self) -> usize {
+        self.most_in_runs
     }
 
     /// The number of digits of a key.
@@ -296,6 +301,14 @@ impl SortPlan {
     /// For so many items.
     pub fn new(shape: SortShape, len: usize) -> SortPlan {
         SortPlan { shape, len }
+    }
+
+    pub(super) fn shape(self) -> SortShape {
+        self.shape
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.len
     }
 
     /// Whether runs are sorted and merged.

@@ -6,6 +6,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 mod few;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 mod order;
 mod radix;
 

@@ -1,13 +1,14 @@
 //! Top-k for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{FILTER_BLOCKS, Top, TopArguments, TopPlan, TopShape, TopWay};
+use super::kernel::{Top, TopArguments, TopPlan, TopShape, TopWay};
+use super::launches::{TopAsked, TopFunction, TopStep};
 use super::{Candidate, Choice};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, Loaded};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace, check_context};
-use crate::engine::HEADER_BYTES;
+use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_machine};
+use crate::engine::{Explanation, HEADER_BYTES};
 use crate::primitives::segmented::Rows;
 use crate::primitives::sort::cuda::SortPairs;
 use crate::primitives::sort::{Order, Sortable};
@@ -133,17 +134,21 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     }
 
     fn bytes(&self, plan: TopPlan) -> usize {
-        let room = plan.room();
-        let sorts = match plan.way() {
-            TopWay::Rows | TopWay::Once | TopWay::Filter => 0,
-            _ => {
-                256 + self
-                    .by_place
-                    .scratch_bytes(room)
-                    .max(self.by_rank.scratch_bytes(room))
-            }
-        };
-        plan.workspace_bytes() + sorts
+        Top::<F>::workspace_bytes(plan)
+    }
+
+    /// What a call for the first `k` of `len` items does: launches, workspace, and what they depend
+    /// on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items; [`Error::Driver`].
+    pub fn explain(&self, len: usize, k: usize) -> Result<Explanation> {
+        let machine = context_machine(&self.context)?;
+        Top::<F>::explain(
+            TopPlan::new(Self::shape(), 1, len, k),
+            machine.multiprocessors,
+        )
     }
 
     /// Enqueues the greatest items of `input` into the first output, which has room for `k`, where
@@ -374,110 +379,71 @@ impl<F: Form<Item: Candidate>> TopK<F> {
             flags: 0,
             row: 0,
         };
-        let shape = Self::shape();
-        let run = |function: &Function<TopArguments<F::Arguments>>, grid, arguments| {
-            // SAFETY: the caller's.
-            unsafe { launch(kernels, stream, function, grid, arguments) }
+        let asked = TopAsked {
+            flagged: F::Item::FLAGGED,
+            counts: call.found != 0,
+            multiprocessors: kernels.multiprocessors(),
         };
-        if plan.k == 0 {
-            return run(&Top::<F>::STORE, Grid::new(1, 32, 0), arguments);
-        }
-        if plan.way() == TopWay::Rows {
-            let rows = blocks(plan.rows as u64, (plan.rows * plan.columns) as u64)?;
-            let grid = Grid::new(rows, shape.threads, shape.shared_bytes());
-            return run(&Top::<F>::ROWS, grid, arguments);
-        }
-        // A row after the other.
-        for row in 0..plan.rows {
+        // A row after the other, if they are not in one launch.
+        let times = match plan.k == 0 || plan.way() == TopWay::Rows {
+            true => 1,
+            false => plan.rows,
+        };
+        for row in 0..times {
             arguments.row = row as u64;
-            // SAFETY: the caller's.
-            unsafe { self.run_long(stream, kernels, plan, arguments, kept.end) }?;
+            for step in plan.steps(asked) {
+                // SAFETY: the caller's.
+                unsafe { self.step(stream, kernels, plan, (step, arguments), kept.end) }?;
+            }
         }
         Ok(())
     }
 
-    /// Enqueues the launches for one row.
+    /// Enqueues a step.
     ///
     /// # Safety
     ///
     /// As for [`run`](TopK::run). From `scratch` on there is room for what sorts need.
-    unsafe fn run_long(
+    unsafe fn step(
         &self,
         stream: &CudaStream,
         kernels: &Loaded,
         plan: TopPlan,
-        arguments: TopArguments<F::Arguments>,
+        (step, arguments): (TopStep, TopArguments<F::Arguments>),
         scratch: u64,
     ) -> Result<()> {
-        let (way, shape) = (plan.way(), Self::shape());
-        let run = |function: &Function<TopArguments<F::Arguments>>, grid, arguments| {
-            // SAFETY: the caller's.
-            unsafe { launch(kernels, stream, function, grid, arguments) }
-        };
-        // Blocks that share out so many items.
-        let shared_out = |items: u64, threads: u32, most: u32| {
-            let blocks = items.div_ceil(u64::from(threads));
-            Grid::new(blocks.clamp(1, u64::from(most)) as u32, threads, 0)
-        };
-        let most = FILTER_BLOCKS * kernels.multiprocessors();
-        let threads = shape.filter_threads();
-        if way == TopWay::Once {
-            // Each warp has a chunk, if there are enough multiprocessors.
-            let chunks = (plan.columns as u64).div_ceil(shape.chunk());
-            let blocks = chunks.div_ceil(u64::from(shape.threads / 32));
-            let blocks = blocks.clamp(1, kernels.multiprocessors().into()) as u32;
-            let grid = Grid::new(blocks, shape.threads, shape.shared_bytes());
-            return run(&Top::<F>::ONCE, grid, arguments);
-        }
-        if way == TopWay::Sort {
-            let grid = shared_out(plan.columns as u64, 256, 2 * most);
-            run(&Top::<F>::ALL, grid, arguments)?;
-        } else {
-            let grid = Grid::new(plan.sample_blocks(), threads, shape.shared_bytes());
-            run(&Top::<F>::SAMPLE, grid, arguments)?;
-            let warps = (plan.columns as u64).div_ceil(shape.chunk());
-            let filter = shared_out(32 * warps, threads, most);
-            run(&Top::<F>::FILTER, filter, arguments)?;
-            let flags = u32::from(way == TopWay::FilterAndSort);
-            let finish = Grid::new(1, shape.threads, shape.shared_bytes());
-            run(
-                &Top::<F>::FINISH,
-                finish,
-                TopArguments { flags, ..arguments },
-            )?;
-            if way == TopWay::Filter {
-                return Ok(());
-            }
-            let flags = 3;
-            run(
-                &Top::<F>::FILTER,
-                filter,
-                TopArguments { flags, ..arguments },
-            )?;
-            let fill = shared_out(plan.room() as u64, 256, most);
-            run(&Top::<F>::FILL, fill, arguments)?;
-        }
         let scratch = scratch.next_multiple_of(256);
-        let ascending = Order::ascending();
-        let (ranks, at, room) = (arguments.ranks, arguments.at, plan.room());
-        // SAFETY: the caller's; the candidates are the call's own.
-        unsafe {
-            let (ranks, at) = ([ranks; 2], [at; 2]);
-            let workspace = arguments.workspace;
-            // All of a source without flags stand in their order already.
-            if way == TopWay::FilterAndSort || F::Item::FLAGGED {
-                let pairs = (at, ranks, room);
-                let by_place = &self.by_place;
-                by_place.run(stream, ascending, pairs, u64::BITS, scratch, workspace)?;
+        let (ascending, room) = (Order::ascending(), plan.room());
+        let (ranks, at) = ([arguments.ranks; 2], [arguments.at; 2]);
+        let workspace = arguments.workspace;
+        match step {
+            TopStep::Launch(function, blocks, flags) => {
+                let grid = Grid::of(blocks, plan.rows * plan.columns)?;
+                let given = TopArguments { flags, ..arguments };
+                // SAFETY: the caller's.
+                unsafe { launch(kernels, stream, &function_of::<F>(function), grid, given) }
             }
-            let pairs = (ranks, at, room);
-            let by_rank = &self.by_rank;
-            let bits = 8 * size_of::<BitsOf<F>>() as u32;
-            by_rank.run(stream, ascending, pairs, bits, scratch, workspace)?;
+            TopStep::SortByPlace => {
+                let pairs = (at, ranks, room);
+                let sort = &self.by_place;
+                // SAFETY: the caller's; the candidates are the call's own.
+                unsafe { sort.run(stream, ascending, pairs, u64::BITS, scratch, workspace) }
+            }
+            TopStep::SortByRank => {
+                let bits = 8 * size_of::<BitsOf<F>>() as u32;
+                let pairs = (ranks, at, room);
+                let sort = &self.by_rank;
+                // SAFETY: as above.
+                unsafe { sort.run(stream, ascending, pairs, bits, scratch, workspace) }
+            }
         }
-        let grid = shared_out(plan.k as u64, 256, most);
-        run(&Top::<F>::STORE, grid, arguments)
     }
+}
+
+fn function_of<F: Form<Item: Candidate>>(
+    function: TopFunction,
+) -> Function<TopArguments<F::Arguments>> {
+    Function::new(Top::<F>::name(function))
 }
 
 /// The first items on a GPU's stream, in new buffers.

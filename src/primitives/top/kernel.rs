@@ -233,6 +233,10 @@ impl TopPlan {
         }
     }
 
+    pub(super) fn shape(self) -> TopShape {
+        self.shape
+    }
+
     /// What does the work. Several rows each take a call of their own unless it is
     /// [`Rows`](TopWay::Rows).
     pub fn way(self) -> TopWay {

@@ -5,6 +5,7 @@ mod cpu;
 pub(crate) mod cuda;
 mod digits;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 pub(crate) mod nth;
 mod stream;
 

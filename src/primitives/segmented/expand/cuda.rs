@@ -2,17 +2,19 @@
 
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder};
 use crate::element::assert_element_size;
-use crate::primitives::segmented::cuda::{Call, MOST_ITEMS};
+use crate::engine::Explanation;
+use crate::primitives::segmented::cuda::Call;
 use crate::primitives::segmented::kernel::{self, ExpandArguments};
 use crate::primitives::segmented::keys::check_lengths;
+use crate::primitives::segmented::launches::{Extent, expand_launch, explain_expand};
 use crate::primitives::segmented::segments::{Cut, OffsetsOf, Segments};
 use crate::render::Named;
 use crate::source::{Form, Slice, Source};
-use crate::{Element, Error, Result};
+use crate::{Element, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -73,6 +75,15 @@ impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
         })
     }
 
+    /// What a call for `len` items of `count` segments does.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize, count: usize) -> Result<Explanation> {
+        explain_expand(len, count)
+    }
+
     /// Enqueues the writing of the value of its segment for each item of `output`, and of `none`
     /// for items that belong to no segment. There is a value for each segment.
     ///
@@ -119,21 +130,19 @@ impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
         call: Call<F::Arguments, C::Arguments>,
         none: T,
     ) -> Result<()> {
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
-        if len == 0 {
+        let (len, count) = (call.len, call.count);
+        let of = Extent { len, count };
+        of.check()?;
+        let Some((_, blocks)) = expand_launch(of) else {
             return Ok(());
-        }
+        };
         let arguments = ExpandArguments {
             values: call.source,
             segments: call.segments,
             out: call.out,
             none,
         };
-        let (tiles, threads) = kernel::Expand::<T, F, C>::grid(len, call.count);
-        let grid = Grid::new(blocks(tiles, len as u64)?, threads, 0);
+        let grid = Grid::of(blocks, len)?;
         let function = &kernel::Expand::<T, F, C>::EXPAND;
         // SAFETY: the caller's.
         unsafe { launch(&self.kernels, stream, function, grid, arguments) }

@@ -3,14 +3,15 @@
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::{Lazy, Loaded, Shell};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::accumulator_layout;
+use crate::engine::{Explanation, accumulator_layout};
 pub(super) use crate::primitives::segmented::cuda::Call;
-use crate::primitives::segmented::cuda::{MOST_ITEMS, Seed, seed};
+use crate::primitives::segmented::cuda::{Seed, seed};
 use crate::primitives::segmented::kernel::{self, SegmentedPolicy, SegmentedScanArguments};
+use crate::primitives::segmented::launches::Extent;
 use crate::primitives::segmented::segments::{Cut, OffsetsOf, Segments};
 use crate::render::{Function, Kernel, Named};
 use crate::source::{Form, Slice, Source};
@@ -90,6 +91,17 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         self.core.workspace_bytes(len)
+    }
+
+    /// What a call for `count` segments of `len` items does: its launch, the workspace, and what
+    /// they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize, count: usize) -> Result<Explanation> {
+        let (core, of) = (&self.core, Extent { len, count });
+        core.policy.explain_scan(core.sum_bytes, of, size_of::<T>())
     }
 
     /// Enqueues the scan of each segment of `input` into `output`, of the same length. Items that
@@ -215,13 +227,12 @@ impl Core {
             false => &self.forwards,
             true => self.backwards.get(self.forwards.context())?,
         };
-        let (len, most) = (call.len, MOST_ITEMS);
-        if len as u64 > most {
-            return Err(Error::Items { items: len, most });
-        }
-        if len == 0 {
+        let (len, count) = (call.len, call.count);
+        let of = Extent { len, count };
+        of.check()?;
+        let Some((name, blocks)) = self.policy.scan_launch(of) else {
             return Ok(());
-        }
+        };
         let arguments = SegmentedScanArguments {
             source: call.source,
             segments: call.segments,
@@ -231,9 +242,7 @@ impl Core {
             seeded: asked.seed.seeded,
             inclusive: asked.inclusive,
         };
-        let blocks = blocks(self.policy.tiles(len, call.count), len as u64)?;
-        let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
-        let function = &Function::new(kernel::SCAN);
+        let (grid, function) = (Grid::of(blocks, len)?, &Function::new(name));
         // SAFETY: the caller's; the workspace has room for what the kernel keeps.
         unsafe { launch(kernels, stream, function, grid, arguments) }
     }
