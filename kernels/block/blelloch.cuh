@@ -141,7 +141,7 @@ struct BlockTree {
         __syncthreads();
         if (warp == 0) {
             int complete_warps = complete / WARP;
-            up_sweep<WARPS, WARP>(0, lane, complete_warps < WARPS ? complete_warps : WARPS);
+            up_sweep<WARPS, WARP>(0, lane, complete_warps);
             if (lane == 0) {
                 if (complete == THREADS) total = nodes.get(THREADS - 1);
                 if (seeded) nodes.set(THREADS - 1, seed);

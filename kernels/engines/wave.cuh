@@ -213,7 +213,8 @@ struct WaveEngine {
             Notes& notes = turn.notes();
             u64 tile = count;
             if (lane == 0) {
-                if (round >= STAGES) mbarrier_wait(notes.free, turn.phase ^ 1);
+                // In the first rounds all are free: the phase before the first counts as completed.
+                mbarrier_wait(notes.free, turn.phase ^ 1);
                 if (round >= LOADS) {
                     // More copies at a time than memory needs would only slow each other down.
                     mbarrier_wait(arriving.notes().loaded, arriving.phase);

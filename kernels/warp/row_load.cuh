@@ -139,8 +139,8 @@ struct RowLoader {
         for (int i = 0; i < PARTS; i++) {
             u32 low = parts[i];
             if constexpr (ALIGN < 4) {
-                u32 high = i + 1 < 4 * SPAN ? parts[i + 1] : 0;
-                low = (u32)(((u64)high << 32 | low) >> (8 * (offset & 3)));
+                static_assert(PARTS < 4 * SPAN, "a word follows the last part of a run");
+                low = (u32)(((u64)parts[i + 1] << 32 | low) >> (8 * (offset & 3)));
             }
             run.parts[i] = low;
         }

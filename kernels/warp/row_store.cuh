@@ -42,9 +42,9 @@ __device__ __forceinline__ void store_bytes(T* target, const unsigned char* row,
         copy_words(reinterpret_cast<u32*>(to + head), words, [=](int i) {
             return (u32)(((u64)from[i + next] << 32 | from[i]) >> 8 * shift);
         });
-        // At most three bytes at either end.
+        // At most three bytes at either end: by lanes below 4, and by those from 4 on.
         int byte = lane < 4 ? lane : end + lane - 4;
-        if (byte < (lane < 4 ? head : lane < 8 ? bytes : 0)) to[byte] = row[byte];
+        if (byte < (lane < 4 ? head : bytes)) to[byte] = row[byte];
     }
 }
 
