@@ -5,7 +5,7 @@
 //! stands in the way: a compiler does not compute two combinations at once if each may call
 //! something. So an operator that calls such functions is written a second time. There only fast
 //! paths are taken, and a variable tells whether one of them was unsure
-//! (`kernels/machine/fast_path.cuh` has those of divisions). `kernels/warp/fast_path.cuh` folds
+//! (`kernels/machine/quotients.cuh` has those of divisions). `kernels/warp/fast_path.cuh` folds
 //! trees so, and asks once.
 //!
 //! What is computed after an unsure result may be anything, and is computed again. So it must end:
