@@ -27,6 +27,8 @@ pub use crate::engine::{
 };
 pub use crate::operator::cost;
 pub use crate::primitives::axis::launches::{explain_reduce_axis, explain_scan_axis};
+pub use crate::primitives::collect::launches::explain_collect;
+pub use crate::primitives::histogram::launches::explain_histogram;
 #[doc(hidden)]
 pub use crate::primitives::histogram::lookup::{Lookup, LookupBytes};
 #[doc(hidden)]
@@ -40,8 +42,10 @@ pub use crate::primitives::merge::kernel::{
     MERGE, MergeArguments, MergeShape, SORT_RUNS, SORT_TILES, merge as merge_kernel,
     merge_by as merge_by_kernel, sort_by as sort_by_kernel,
 };
+pub use crate::primitives::merge::launches::{explain_merge, explain_sort_by};
 pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
+pub use crate::primitives::scatter::launches::explain_scatter;
 #[doc(hidden)]
 pub use crate::primitives::search::search_kernels;
 pub use crate::primitives::segmented::launches::{
@@ -49,6 +53,7 @@ pub use crate::primitives::segmented::launches::{
 };
 #[doc(hidden)]
 pub use crate::primitives::segmented_sort::kernel::{SegmentedSortScratch, SegmentedSortShape};
+pub use crate::primitives::segmented_sort::launches::explain_segmented_sort;
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{

@@ -12,6 +12,9 @@ mod documents;
 mod engines;
 #[cfg(feature = "cuda")]
 mod every_kernel_compiles;
+mod explained;
+#[cfg(feature = "cuda")]
+mod explained_on_the_gpu;
 mod golden;
 mod histogram;
 mod laws;

@@ -46,10 +46,78 @@ fn the_engine_depends_on_length_gpu_and_primitive() {
     }
 }
 
+/// All that `explain` explains, as its help lists them, with what each needs beside its items.
+#[test]
+fn everything_is_explained() {
+    let needs = [
+        ("reduce", ""),
+        ("scan", ""),
+        ("select", ""),
+        ("sort", ""),
+        ("argsort", ""),
+        ("sort-segments", ""),
+        ("top", "-k 10"),
+        ("merge", ""),
+        ("segments", "--segments 10"),
+        ("axis", ""),
+        ("histogram", "--bins 20"),
+        ("collect", ""),
+        ("decode", "--segments 10"),
+        ("scatter", ""),
+    ];
+    let output = command().args(["explain", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let values = help.split_once("The primitive").unwrap().1;
+    let values = values.split_once("\n\nOptions:").unwrap().0;
+    let is_value = |line: &&str| line.trim_start().starts_with("- ");
+    let listed: Vec<_> = (values.lines().filter(is_value))
+        .map(|line| line.trim_start()[2..].split(':').next().unwrap())
+        .collect();
+    assert_eq!(listed, needs.map(|(name, _)| name), "{help}");
+    for (name, options) in needs {
+        for dtype in ["f32", "u64"] {
+            for items in [0, 1000, 1_000_000] {
+                let size = match name {
+                    "axis" => format!("--shape {},100 --axis 0", items / 100),
+                    _ => format!("-n {items}"),
+                };
+                let text = explain(&format!("{name} --dtype {dtype} {size} {options}"));
+                assert!(text.contains("engine: "), "{text}");
+                assert!(text.contains("workspace: "), "{text}");
+                assert!(text.contains("depends on: "), "{text}");
+                let launches = text.matches(" launch: ").count();
+                assert!(launches > 0, "{text}");
+                assert!(items == 0 || !text.contains("launch: none"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scans_of_segments_and_axes_are_explained() {
+    let text = explain("segments --scan --dtype f32 -n 1e6 --segments 10");
+    assert!(text.contains("launch: segmented_scan, "), "{text}");
+    let text = explain("axis --scan --dtype f32 --shape 100000,3 --axis -2");
+    assert!(text.contains("launch: axis_scan, "), "{text}");
+}
+
 #[test]
 fn wrong_questions_are_errors() {
     for (line, cause) in [
         ("select --op add --dtype u32 -n 1", "a select folds nothing"),
+        ("sort --op add --dtype u32 -n 1", "a sort folds nothing"),
+        ("sort --dtype u32 -n 1 -k 3", "it is for `top`"),
+        ("sort --dtype u32", "-n: it is missing"),
+        ("top --dtype u32 -n 1", "-k: it is missing"),
+        ("segments --dtype u32 -n 1", "--segments: it is missing"),
+        (
+            "segments --op xor --dtype f32 -n 1 --segments 1",
+            "not defined on f32",
+        ),
+        ("axis --dtype u32 -n 1", "--shape says how many"),
+        ("axis --dtype u32 --shape 2,3 --axis 2", "has no such axis"),
+        ("axis --dtype u32 --shape 2,3 --axis -3", "give 0 to 1"),
+        ("histogram --dtype u32 -n 1", "--bins: it is missing"),
         ("reduce --dtype u32 -n 2e12", "2000000000000"),
         (
             "reduce --dtype u32 -n 1.5",

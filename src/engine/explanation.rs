@@ -67,6 +67,7 @@ impl Explanation {
     }
 
     /// The name of the engine; of primitives that the engines do not run, that of the way they take.
+    /// Where one primitive follows another, it is that of the first.
     pub fn engine(&self) -> &'static str {
         self.engine
     }
@@ -79,6 +80,25 @@ impl Explanation {
     /// The bytes of a workspace that serves this call and all shorter ones.
     pub fn workspace_bytes(&self) -> usize {
         self.workspace_bytes
+    }
+
+    /// The explanation of a call of `primitive` that does this, and then what `next` says, in one
+    /// workspace.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn then(mut self, primitive: &'static str, next: Explanation) -> Explanation {
+        self.primitive = primitive;
+        self.launches.extend(next.launches);
+        self.workspace_bytes = self.workspace_bytes.max(next.workspace_bytes);
+        self.because = format!(
+            "{}; then {}, since {}",
+            self.because, next.engine, next.because
+        );
+        for fact in next.depends {
+            if !self.depends.contains(&fact) {
+                self.depends.push(fact);
+            }
+        }
+        self
     }
 
     /// Adds what the choice depended on.

@@ -68,7 +68,7 @@ pub(crate) struct ExplainArguments {
     /// The primitive
     pub(crate) primitive: Explained,
 
-    /// The operator of a reduction or scan [default: add]
+    /// The operator of a fold or scan [default: add]
     #[arg(long, value_enum)]
     pub(crate) op: Option<Operator>,
 
@@ -76,9 +76,33 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_enum)]
     pub(crate) dtype: DType,
 
-    /// How many there are, such as 1000 or 1e6
+    /// How many there are, such as 1000 or 1e6; of an axis the shape says it
     #[arg(short = 'n', long, value_name = "N", value_parser = number_of_items)]
-    pub(crate) items: usize,
+    pub(crate) items: Option<usize>,
+
+    /// How many are kept by `top`
+    #[arg(short = 'k', value_name = "K", value_parser = number_of_items)]
+    pub(crate) k: Option<usize>,
+
+    /// How many segments there are
+    #[arg(long, value_name = "N", value_parser = number_of_items)]
+    pub(crate) segments: Option<usize>,
+
+    /// The shape of an array, such as 1000,5000
+    #[arg(long, value_name = "N,...", value_parser = number_of_items, value_delimiter = ',')]
+    pub(crate) shape: Option<Vec<usize>>,
+
+    /// The axis of the array, from 0 on, or from -1 on from the end
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) axis: Option<i64>,
+
+    /// How many bins of one width a histogram has
+    #[arg(long, value_name = "N", value_parser = number_of_items)]
+    pub(crate) bins: Option<usize>,
+
+    /// Explain the scan of segments, or along an axis, and not the fold
+    #[arg(long)]
+    pub(crate) scan: bool,
 
     /// A GPU of this machine: `cuda` or `cuda:N` [default: the one that the next options describe]
     #[arg(
@@ -112,6 +136,28 @@ pub(crate) enum Explained {
     Scan,
     /// The numbers that have a flag
     Select,
+    /// The numbers in order, in their place
+    Sort,
+    /// Where the numbers stand in order
+    Argsort,
+    /// The numbers of each segment in order, in their place
+    SortSegments,
+    /// The first numbers in order
+    Top,
+    /// One sorted array of two, which have the items together
+    Merge,
+    /// The fold of each segment
+    Segments,
+    /// The fold along an axis
+    Axis,
+    /// How many numbers fall into each bin
+    Histogram,
+    /// The numbers as they are
+    Collect,
+    /// For each item the value of its segment
+    Decode,
+    /// The numbers at their indices, in as many places
+    Scatter,
 }
 
 pub(crate) fn number_of_items(text: &str) -> Result<usize, String> {

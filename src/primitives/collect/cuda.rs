@@ -1,13 +1,14 @@
 //! Collect for callers that bring their own stream and slices.
 
 use super::kernel::{self, CollectArguments};
+use super::launches::{explain, launch_of};
 use crate::cuda::checks::{bind, check_streams};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, context_capability};
 use crate::element::assert_element_size;
-use crate::engine::{Engine, RowPolicy};
+use crate::engine::{Engine, Explanation, RowPolicy};
 use crate::render::{Kernels, Named, check};
 use crate::source::{Feeds, Form, Map, Slice, SliceArguments, Source};
 use crate::{Element, Error, Function, Result};
@@ -80,6 +81,15 @@ impl<F: Form<Item: Element>> Collect<F> {
         })
     }
 
+    /// What a call for `len` items does.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        explain(self.policy, size_of::<F::Item>(), len)
+    }
+
     /// Enqueues the storing of all items of `input` into the front of `output`.
     ///
     /// # Errors
@@ -122,12 +132,10 @@ impl<F: Form<Item: Element>> Collect<F> {
         out: u64,
         in_place: bool,
     ) -> Result<()> {
-        if len == 0 {
+        let Some((_, blocks)) = launch_of(self.policy, len) else {
             return Ok(());
-        }
-        let tile = self.policy.elements() * u64::from(self.policy.warps);
-        let blocks = blocks((len as u64).div_ceil(tile), len as u64)?;
-        let grid = Grid::new(blocks, 32 * self.policy.warps, 0);
+        };
+        let grid = Grid::of(blocks, len)?;
         let arguments = CollectArguments {
             source,
             out,

@@ -29,9 +29,12 @@ arguments! {
     }
 }
 
+/// Its name.
+pub(super) const ROWS: &str = "collect_rows";
+
 impl<F: Form<Item: Element>> Collect<F> {
     /// The one function.
-    pub const ROWS: Function<CollectArguments<F::Arguments>> = Function::new("collect_rows");
+    pub const ROWS: Function<CollectArguments<F::Arguments>> = Function::new(ROWS);
 
     /// The policy on GPUs of a compute capability, such as 90 for 9.0.
     pub fn rows_policy(capability: u32) -> RowPolicy {

@@ -4,6 +4,7 @@ pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 mod tuning;
 
 use crate::device::{Backend, Bound, Call, OnDevice};

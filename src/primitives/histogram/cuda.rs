@@ -2,7 +2,7 @@
 
 use super::kernel::{self, HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm};
 use super::lookup::{Lookup, LookupBytes};
-use super::plan::{HistogramCounters, HistogramMachine, HistogramPlace, HistogramPlan};
+use super::plan::{HistogramCounters, HistogramMachine, HistogramPlan};
 use super::rule::{BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, TablesAt};
 use super::{Binned, Bins, Count, Counted, Rule, check};
 use crate::cuda::checks::bind;
@@ -11,9 +11,9 @@ use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, check_context, context_capability, upload};
 use crate::element::assert_element_size;
-use crate::engine::{Engine, RowPolicy};
+use crate::engine::{Engine, Explanation, RowPolicy};
 use crate::primitives::histogram::plan::HistogramPolicy;
-use crate::render::{Kernels, Named};
+use crate::render::{Function, Kernels, Named};
 use crate::source::{Form, Slice, SliceArguments, Source, ZipArguments};
 use crate::{Error, Result};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
@@ -122,6 +122,18 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
     /// The number of counts: the bins, times the channels.
     pub fn counts(&self) -> usize {
         self.channels * self.bins.count()
+    }
+
+    /// What a call for `len` items does: launches, and what they depend on. It needs no workspace.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let count = check::<C, F::Item>(len, &self.bins)?;
+        let counters = HistogramCounters::of_items(count);
+        let plan = self.loaded.plan(self.policy, counters, len);
+        plan.explain("histogram", len, counters, machine_of(&self.loaded.kernels))
     }
 
     /// Enqueues the histogram of `input` into `output`, which must have as many elements as there
@@ -281,6 +293,16 @@ impl<V: Binned> LoadedFor<V> {
         lookup.map_or(LookupBytes::default(), |lookup| lookup.0.bytes())
     }
 
+    fn plan(
+        &self,
+        policy: HistogramPolicy,
+        counters: HistogramCounters,
+        len: usize,
+    ) -> HistogramPlan {
+        let (machine, lookup) = (machine_of(&self.kernels), self.lookup_bytes());
+        HistogramPlan::new(policy, self.rows, machine, len, counters, lookup)
+    }
+
     /// Enqueues the launches that count, or add up, from nothing on.
     ///
     /// # Safety
@@ -297,27 +319,19 @@ impl<V: Binned> LoadedFor<V> {
         counts: u64,
     ) -> Result<()> {
         let machine = machine_of(&self.kernels);
-        let (all, lookup) = (of.counters.count, self.lookup_bytes());
-        let plan = HistogramPlan::new(of.policy, self.rows, machine, len, of.counters, lookup);
-        let blocks = HistogramPlan::clearing_blocks(machine, all);
-        let clearing = Grid::new(blocks, HistogramPlan::CLEARING_THREADS, 0);
+        let plan = self.plan(of.policy, of.counters, len);
         let (kernels, input) = (&self.kernels, (source, len));
         for_rule!(of.bins, R => {
             let tables = self.tables_at(stream);
             let (bins, channels) = (of.bins, of.channels);
             let given =
                 HistogramArguments::new::<R, V>(&plan, bins, tables, channels, input, counts);
-            if plan.adds() {
-                // SAFETY: the caller's.
-                unsafe { launch(kernels, stream, &HistogramArguments::CLEAR, clearing, given) }?;
+            for (name, blocks) in plan.launches(machine, of.counters.count) {
+                let (grid, function) = (Grid::of(blocks, len)?, Function::new(name));
+                // SAFETY: the caller's; the tables are here.
+                unsafe { launch(kernels, stream, &function, grid, given) }?;
             }
-            let function = match plan.place {
-                HistogramPlace::Shared => HistogramArguments::SHARED,
-                HistogramPlace::Narrow => HistogramArguments::NARROW,
-                HistogramPlace::Global => HistogramArguments::GLOBAL,
-            };
-            // SAFETY: the caller's; the tables are here.
-            unsafe { launch(kernels, stream, &function, grid_of(&plan), given) }
+            Ok(())
         })
     }
 }

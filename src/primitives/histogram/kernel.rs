@@ -68,15 +68,24 @@ impl<S, A> HistogramArguments<S, A> {
     }
 }
 
+/// The names of the functions that count, and of the one that clears.
+pub(super) const SHARED: &str = "histogram_shared";
+/// See [`SHARED`].
+pub(super) const NARROW: &str = "histogram_narrow";
+/// See [`SHARED`].
+pub(super) const GLOBAL: &str = "histogram_global";
+/// See [`SHARED`].
+pub(super) const CLEAR: &str = "histogram_clear";
+
 impl<S: Copy, R: Copy> HistogramArguments<S, R> {
     /// The function that counts in shared memory.
-    pub const SHARED: Function<Self> = Function::new("histogram_shared");
+    pub const SHARED: Function<Self> = Function::new(SHARED);
     /// The one that counts there in counters of 16 bits.
-    pub const NARROW: Function<Self> = Function::new("histogram_narrow");
+    pub const NARROW: Function<Self> = Function::new(NARROW);
     /// The one that counts in global memory.
-    pub const GLOBAL: Function<Self> = Function::new("histogram_global");
+    pub const GLOBAL: Function<Self> = Function::new(GLOBAL);
     /// The one that clears the counts before several blocks add to them.
-    pub const CLEAR: Function<Self> = Function::new("histogram_clear");
+    pub const CLEAR: Function<Self> = Function::new(CLEAR);
     /// The one that stores places where others count.
     pub const PLACES: Function<Self> = Function::new("histogram_places");
 }

@@ -8,6 +8,7 @@ mod even;
 pub(crate) mod guess;
 mod index;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 pub(crate) mod lookup;
 mod number;
 pub(crate) mod plan;

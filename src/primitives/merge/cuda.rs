@@ -1,15 +1,16 @@
 //! Merge and merge sort for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, MERGE, MergeArguments, MergeShape, SORT_RUNS, SORT_TILES};
+use super::kernel::{self, MergeArguments, MergeShape};
+use super::launches::sort_bytes;
 use crate::cuda::checks::{check_call, check_streams};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, Workspace, check_context};
 use crate::element::assert_element_size;
-use crate::engine::HEADER_BYTES;
+use crate::engine::{Explanation, HEADER_BYTES};
 use crate::primitives::sort::{Order, Sortable};
-use crate::render::{Kernel, Named};
+use crate::render::{Function as KernelFunction, Kernel, Named};
 use crate::{Buffer, Element, Error, Function, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
@@ -51,6 +52,15 @@ impl<K: Sortable> Merge<K> {
             kernels: Loaded::get(&kernel::merge::<K>(Self::SHAPE), context)?,
             key: PhantomData,
         })
+    }
+
+    /// What a call for two arrays of `len` items together does.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        Self::SHAPE.explain_merge(len)
     }
 
     /// Enqueues the merge of two arrays, which are sorted by the order, into `output`, which has
@@ -153,7 +163,16 @@ where
 
     /// The bytes of a [`Workspace`] that a call with `len` items needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        HEADER_BYTES + 256 + len * size_of::<T>()
+        sort_bytes(size_of::<T>(), len)
+    }
+
+    /// What a call for `len` items does: launches, workspace, and what they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        Self::SHAPE.explain_sort(len, self.workspace_bytes(len))
     }
 
     /// Enqueues the sorting of `data`.
@@ -191,11 +210,6 @@ where
             return Ok(());
         }
         let shape = Self::SHAPE;
-        let grid = Grid::new(
-            blocks(shape.tiles(len), len as u64)?,
-            shape.threads(),
-            shape.tile_bytes(),
-        );
         let passes = shape.passes(len);
         let (mut from, mut to) = match passes % 2 {
             0 => (data, room),
@@ -211,14 +225,17 @@ where
             order: 0,
             unused: 0,
         };
-        // SAFETY: the caller's; each block reads its tile before it writes it.
-        unsafe { launch(&self.kernels, stream, &SORT_TILES, grid, arguments) }?;
-        for _ in 0..passes {
-            (arguments.first, arguments.out) = (from, to);
-            // SAFETY: the caller's.
-            unsafe { launch(&self.kernels, stream, &SORT_RUNS, grid, arguments) }?;
-            arguments.run *= 2;
-            std::mem::swap(&mut from, &mut to);
+        for (pass, (name, blocks)) in shape.sort_launches(len).enumerate() {
+            if pass > 0 {
+                (arguments.first, arguments.out) = (from, to);
+                std::mem::swap(&mut from, &mut to);
+            }
+            let (grid, function) = (Grid::of(blocks, len)?, KernelFunction::new(name));
+            // SAFETY: the caller's; each block reads its tile before it writes it.
+            unsafe { launch(&self.kernels, stream, &function, grid, arguments) }?;
+            if pass > 0 {
+                arguments.run *= 2;
+            }
         }
         Ok(())
     }
@@ -257,14 +274,10 @@ impl Call {
         order: u32,
     ) -> Result<()> {
         let len = self.first.1 + self.second.1;
-        if len == 0 {
+        let Some((name, blocks)) = shape.merge_launch(len) else {
             return Ok(());
-        }
-        let grid = Grid::new(
-            blocks(shape.tiles(len), len as u64)?,
-            shape.threads(),
-            shape.tile_bytes(),
-        );
+        };
+        let (grid, function) = (Grid::of(blocks, len)?, KernelFunction::new(name));
         let arguments = MergeArguments {
             first: self.first.0,
             second: self.second.0,
@@ -276,7 +289,7 @@ impl Call {
             unused: 0,
         };
         // SAFETY: the caller's.
-        unsafe { launch(kernels, stream, &MERGE, grid, arguments) }
+        unsafe { launch(kernels, stream, &function, grid, arguments) }
     }
 }
 

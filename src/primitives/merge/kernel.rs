@@ -70,6 +70,10 @@ impl MergeShape {
         }
     }
 
+    pub(super) fn item_bytes(self) -> usize {
+        self.item_bytes
+    }
+
     /// The threads of a block.
     pub fn threads(self) -> u32 {
         self.threads as u32

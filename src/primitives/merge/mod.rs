@@ -4,6 +4,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 
 use super::collect::{collect_on, lying};
 use super::sort::{Order, Sortable};

@@ -1,14 +1,15 @@
 //! Scatter for callers that bring their own stream and slices.
 
-use super::kernel::{self, ScatterArguments, THREADS};
+use super::kernel::{self, ScatterArguments};
+use super::launches::{explain_scatter, launches, workspace_bytes};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
 use crate::cuda::kernels::Loaded;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::element::assert_element_size;
-use crate::engine::HEADER_BYTES;
-use crate::render::Named;
+use crate::engine::{Explanation, HEADER_BYTES};
+use crate::render::{Function, Named};
 use crate::source::{Form, IndexNumber, Indices, Slice, Source};
 use crate::{Element, Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
@@ -84,7 +85,16 @@ impl<F: Form<Item: Element>, I: Form<Item: IndexNumber>> Scatter<F, I> {
 
     /// The bytes of a [`Workspace`] for an output of so many places.
     pub fn workspace_bytes(&self, places: usize) -> usize {
-        HEADER_BYTES + places * size_of::<u64>()
+        workspace_bytes(places)
+    }
+
+    /// What a call for `len` values in `places` places does.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many values.
+    pub fn explain(&self, len: usize, places: usize) -> Result<Explanation> {
+        explain_scatter(len, places)
     }
 
     /// Enqueues the storing of each value at its index. Of those with one index the last is stored;
@@ -149,38 +159,13 @@ impl<F: Form<Item: Element>, I: Form<Item: IndexNumber>> Scatter<F, I> {
             length: call.len as u64,
             places: call.places as u64,
         };
-        let grid = |count: usize| -> Result<Grid> {
-            let blocks = blocks((count as u64).div_ceil(THREADS.into()), count as u64)?;
-            Ok(Grid::new(blocks, THREADS, 0))
-        };
-        type Kernel<F, I> = kernel::Scatter<F, I>;
-        // SAFETY: the caller's; the workspace has room for an owner of each place.
-        unsafe {
-            let of_places = grid(call.places)?;
-            let of_values = grid(call.len)?;
-            let kernels = &self.kernels;
-            launch(
-                kernels,
-                stream,
-                &Kernel::<F, I>::CLEAR,
-                of_places,
-                arguments,
-            )?;
-            launch(
-                kernels,
-                stream,
-                &Kernel::<F, I>::CLAIM,
-                of_values,
-                arguments,
-            )?;
-            launch(
-                kernels,
-                stream,
-                &Kernel::<F, I>::STORE,
-                of_places,
-                arguments,
-            )
+        for (name, blocks) in launches(call.len, call.places) {
+            let grid = Grid::of(blocks, call.len.max(call.places))?;
+            let function = Function::new(name);
+            // SAFETY: the caller's; the workspace has room for an owner of each place.
+            unsafe { launch(&self.kernels, stream, &function, grid, arguments) }?;
         }
+        Ok(())
     }
 }
 

@@ -35,13 +35,20 @@ pub(crate) type ArgumentsOf<F, I> =
 /// The threads of a block.
 pub const THREADS: u32 = 256;
 
+/// The names of the functions.
+pub(super) const CLEAR: &str = "scatter_clear";
+/// See [`CLEAR`].
+pub(super) const CLAIM: &str = "scatter_claim";
+/// See [`CLEAR`].
+pub(super) const STORE: &str = "scatter_store";
+
 impl<F: Form, I: Form> Scatter<F, I> {
     /// The function that makes all places nobody's.
-    pub const CLEAR: Function<ArgumentsOf<F, I>> = Function::new("scatter_clear");
+    pub const CLEAR: Function<ArgumentsOf<F, I>> = Function::new(CLEAR);
     /// The one that finds the last value for each place.
-    pub const CLAIM: Function<ArgumentsOf<F, I>> = Function::new("scatter_claim");
+    pub const CLAIM: Function<ArgumentsOf<F, I>> = Function::new(CLAIM);
     /// The one that stores.
-    pub const STORE: Function<ArgumentsOf<F, I>> = Function::new("scatter_store");
+    pub const STORE: Function<ArgumentsOf<F, I>> = Function::new(STORE);
 
     /// The kernel.
     pub fn kernel() -> Kernel {

@@ -4,6 +4,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;

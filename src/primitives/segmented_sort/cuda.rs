@@ -1,15 +1,15 @@
 //! Segmented sort for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{self, MERGE_BLOCKS, SegmentedSortArguments};
+use super::kernel::{self, SegmentedSortArguments};
 use crate::cuda::checks::check_streams;
 use crate::cuda::kernels::Lazy;
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace};
-use crate::engine::HEADER_BYTES;
+use crate::cuda::{Gpu, StreamBinder, Workspace, context_machine};
+use crate::engine::{Explanation, HEADER_BYTES};
 use crate::primitives::segmented::{Cut, OffsetsOf, Segments};
 use crate::primitives::sort::{Order, Sortable};
-use crate::render::Named;
+use crate::render::{Function, Named};
 use crate::{Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
@@ -98,6 +98,18 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     /// The bytes of a [`Workspace`] that `len` items need, whatever the segments.
     pub fn workspace_bytes(&self, len: usize) -> usize {
         Kernel::<K, C>::shape(len).workspace_bytes(len)
+    }
+
+    /// What a call of [`enqueue_in_place`](SegmentedSort::enqueue_in_place) for `len` items does,
+    /// whatever the segments: launches, workspace, and what they depend on. One with places has as
+    /// many launches.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items; [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let machine = context_machine(&self.context)?;
+        Kernel::<K, C>::shape(len).explain(len, false, machine.multiprocessors)
     }
 
     /// Enqueues the sorting of each segment of `data`.
@@ -208,34 +220,13 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
             order: call.order.code(K::KIND),
             level: 0,
         };
-        let form = usize::from(with_places);
-        let (tiles, shared) = (shape.tiles(len) as u64, shape.shared_bytes());
-        let grid = Grid::new(blocks(tiles, len as u64)?, shape.threads(), shared);
-        // SAFETY: the caller's.
-        unsafe {
-            launch(
-                kernels,
-                stream,
-                &Kernel::<K, C>::TILES[form],
-                grid,
-                arguments,
-            )
-        }?;
-        // Blocks share the tiles out: most have nothing to merge.
-        let most = u64::from(MERGE_BLOCKS * kernels.multiprocessors());
-        let grid = Grid::new(tiles.min(most) as u32, shape.merge_threads(), shared);
-        for level in 0..shape.levels(len) {
-            arguments.level = level;
+        let launches = shape.launches(len, with_places, kernels.multiprocessors());
+        for (number, (name, blocks)) in launches.enumerate() {
+            // The first one sorts tiles, and reads no level.
+            arguments.level = number.saturating_sub(1) as u32;
+            let (grid, function) = (Grid::of(blocks, len)?, Function::new(name));
             // SAFETY: the caller's.
-            unsafe {
-                launch(
-                    kernels,
-                    stream,
-                    &Kernel::<K, C>::MERGE[form],
-                    grid,
-                    arguments,
-                )
-            }?;
+            unsafe { launch(kernels, stream, &function, grid, arguments) }?;
         }
         Ok(())
     }

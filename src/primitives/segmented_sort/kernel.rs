@@ -30,21 +30,24 @@ arguments! {
     }
 }
 
+/// The names of the functions: of keys alone, and with places.
+pub(super) const TILES_NAMES: [&str; 2] =
+    ["segmented_sort_tiles", "segmented_sort_tiles_with_places"];
+/// See [`TILES_NAMES`].
+pub(super) const MERGE_NAMES: [&str; 2] =
+    ["segmented_sort_merge", "segmented_sort_merge_with_places"];
+
 /// The kernels for keys of type `K`; `C` says how segments are given.
 #[derive(Debug)]
 pub struct SegmentedSort<K, C>(Named<(K, C)>);
 
 impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     /// Sorts what segments have in a tile: of keys alone, and with places.
-    pub const TILES: [Function<SegmentedSortArguments<C::Arguments>>; 2] = [
-        Function::new("segmented_sort_tiles"),
-        Function::new("segmented_sort_tiles_with_places"),
-    ];
+    pub const TILES: [Function<SegmentedSortArguments<C::Arguments>>; 2] =
+        [Function::new(TILES_NAMES[0]), Function::new(TILES_NAMES[1])];
     /// Merges neighbouring runs of tiles.
-    pub const MERGE: [Function<SegmentedSortArguments<C::Arguments>>; 2] = [
-        Function::new("segmented_sort_merge"),
-        Function::new("segmented_sort_merge_with_places"),
-    ];
+    pub const MERGE: [Function<SegmentedSortArguments<C::Arguments>>; 2] =
+        [Function::new(MERGE_NAMES[0]), Function::new(MERGE_NAMES[1])];
 
     /// The kernel.
     pub fn kernel(shape: SegmentedSortShape) -> Kernel {
@@ -74,14 +77,19 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
 
     /// How the kernels are cut for so many items.
     pub fn shape(len: usize) -> SegmentedSortShape {
-        let items = match size_of::<K>() {
-            0..=4 => 15,
-            5..=8 => 9,
-            _ => 5,
-        };
-        let place_bytes = if u32::try_from(len).is_ok() { 4 } else { 8 };
-        SegmentedSortShape::new([8, 4], items, size_of::<K>(), place_bytes)
+        shape_of(size_of::<K>(), len)
     }
+}
+
+/// See [`SegmentedSort::shape`].
+pub(super) fn shape_of(key_bytes: usize, len: usize) -> SegmentedSortShape {
+    let items = match key_bytes {
+        0..=4 => 15,
+        5..=8 => 9,
+        _ => 5,
+    };
+    let place_bytes = if u32::try_from(len).is_ok() { 4 } else { 8 };
+    SegmentedSortShape::new([8, 4], items, key_bytes, place_bytes)
 }
 
 fn bind<C: Cut>(_: &mut Definitions) -> Variables {

@@ -4,6 +4,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod kernel;
+pub(crate) mod launches;
 
 use super::collect::collected;
 use super::segmented::{BoundSegments, Cut, Segments};

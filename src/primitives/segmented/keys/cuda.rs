@@ -6,6 +6,7 @@ use crate::cuda::{
     Positions, Runs, SegmentedReduce, SegmentedScan, StreamBinder, Workspace, cudarc,
 };
 use crate::element::assert_element_size;
+use crate::engine::Explanation;
 use crate::primitives::segmented::segments::{CountedArguments, CountedStartsOf, Offset, Segments};
 use crate::source::{Equal, Form, Heads, Map, Slice, SliceArguments, Source};
 use crate::{Element, Error, Function, Monoid, Prefixes, Result};
@@ -189,6 +190,17 @@ where
         runs.workspace_bytes(len).max(reduce.workspace_bytes(len))
     }
 
+    /// What a call for `len` keys does, with room for `room` runs: launches, workspace, and what
+    /// they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many keys; [`Error::Driver`].
+    pub fn explain(&self, len: usize, room: usize) -> Result<Explanation> {
+        let runs = self.runs.explain(len)?;
+        Ok(runs.then("reduce by key", self.reduce.explain(len, room)?))
+    }
+
     /// Enqueues the fold of the values of each run of equal neighbouring keys, and stores what
     /// [`RunOutputs`] says of each run. Their number goes to the first element of `count`.
     ///
@@ -314,6 +326,16 @@ where
     pub fn workspace_bytes(&self, len: usize) -> usize {
         let (find, scan) = (&self.find, &self.scan);
         find.workspace_bytes(len).max(scan.workspace_bytes(len))
+    }
+
+    /// What a call for `len` keys does: launches, workspace, and what they depend on.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many keys; [`Error::Driver`].
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let find = self.find.explain(len)?;
+        Ok(find.then("scan by key", self.scan.explain(len, len)?))
     }
 
     /// Enqueues the scan of the values of each run of equal neighbouring keys into `output`. Where
