@@ -57,10 +57,13 @@ pub use crate::primitives::segmented_sort::launches::explain_segmented_sort;
 pub use crate::primitives::select::candidates::explain_select;
 #[doc(hidden)]
 pub use crate::primitives::sort::kernel::{
-    BEGIN as SORT_BEGIN, COPY as SORT_COPY, COUNT as SORT_COUNT,
-    COUNT_THREADS as SORT_COUNT_THREADS, GATHER as SORT_GATHER, GatherArguments,
-    MERGE as SORT_SHORT_MERGE, MERGE_THREADS as SORT_MERGE_THREADS, PASS as SORT_PASS,
-    RUNS as SORT_SHORT_RUNS, SortArguments, SortPlan, SortShape, gather as sort_gather,
+    BEGIN as SORT_BEGIN, COPY as SORT_COPY, COUNT as SORT_COUNT, GATHER as SORT_GATHER,
+    GatherArguments, MERGE as SORT_SHORT_MERGE, PASS as SORT_PASS, RUNS as SORT_SHORT_RUNS,
+    SortArguments, SortPlan, SortShape, gather as sort_gather,
+};
+#[doc(hidden)]
+pub use crate::primitives::sort::tuning::{
+    COUNT_THREADS as SORT_COUNT_THREADS, MERGE_THREADS as SORT_MERGE_THREADS,
 };
 pub use crate::primitives::sort::launches::{explain_argsort, explain_sort, explain_sort_pairs};
 #[doc(hidden)]
@@ -68,7 +71,6 @@ pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
 pub use crate::primitives::top::launches::explain_top;
 #[doc(hidden)]
 pub use crate::primitives::top::nth::kernel::NthShape;
-#[doc(hidden)]
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
 pub use crate::render::{COMPILER_OPTIONS, Kernel, Kernels, check, source, with_kernels};
@@ -83,6 +85,7 @@ pub mod kernels {
     pub use crate::primitives::axis::kernel::{
         AxisArguments, AxisLanes, AxisSegments, AxisSegmentsArguments,
     };
+    #[doc(hidden)]
     pub use crate::primitives::axis::plan::{AxisLevel, AxisPlan, AxisPolicy};
     pub use crate::primitives::collect::kernel::{Collect, CollectArguments};
     #[doc(hidden)]
@@ -91,6 +94,7 @@ pub mod kernels {
     pub use crate::primitives::histogram::kernel::{
         Histogram, HistogramArguments, HistogramArgumentsOf, PlacesOf, SumsOf, Weight, WeightedForm,
     };
+    #[doc(hidden)]
     pub use crate::primitives::histogram::lookup::LookupShape;
     pub use crate::primitives::histogram::rule::{
         BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, GuessArguments,
@@ -100,13 +104,15 @@ pub mod kernels {
         FoldArguments, PieceFold, Reduce, ReduceArguments,
     };
     pub use crate::primitives::scan::kernel::{Piece, PieceArguments, Scan, ScanArguments};
-    pub use crate::primitives::scatter::kernel::{
-        Scatter, ScatterArguments, THREADS as SCATTER_THREADS,
-    };
+    pub use crate::primitives::scatter::kernel::{Scatter, ScatterArguments};
+    #[doc(hidden)]
+    pub use crate::primitives::scatter::tuning::THREADS as SCATTER_THREADS;
     pub use crate::primitives::segmented::kernel::{
-        Expand, ExpandArguments, SegmentedArguments, SegmentedPolicy, SegmentedReduce,
-        SegmentedScan, SegmentedScanArguments, SegmentedScratch,
+        Expand, ExpandArguments, SegmentedArguments, SegmentedReduce, SegmentedScan,
+        SegmentedScanArguments,
     };
+    #[doc(hidden)]
+    pub use crate::primitives::segmented::kernel::{SegmentedPolicy, SegmentedScratch};
     pub use crate::primitives::segmented_sort::kernel::{SegmentedSort, SegmentedSortArguments};
     pub use crate::primitives::select::kernel::{
         Kept, Outputs, Places, RunParts, Select, SelectArguments, Sides,

@@ -278,7 +278,7 @@ fn tables_say_what_they_were_measured_by() {
             faults.push(file);
         }
     }
-    assert!(tables >= 7, "{tables} tables");
+    assert!(tables >= 15, "{tables} tables");
     assert!(faults.is_empty(), "no card and day: {faults:?}");
 }
 
@@ -345,4 +345,74 @@ fn comments_that_look_back_are_told() {
     ] {
         assert!(!looks_back(line), "{line}");
     }
+}
+
+/// A room with kernels has its numbers in a file of its own, `tuning.rs` or `tuning/mod.rs`, unless
+/// candidates take those of the engines.
+#[test]
+fn rooms_with_kernels_have_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let all: BTreeMap<_, _> = files(&root).into_iter().collect();
+    let rooms = all.keys().filter(|file| file.starts_with("primitives/"));
+    let rooms = rooms.filter_map(|file| file.strip_suffix("/kernel.rs"));
+    let (mut tables, mut missing) = (0, Vec::new());
+    for room in rooms {
+        let has = |file: &str| all.contains_key(&format!("{room}/{file}"));
+        match has("tuning.rs") || has("tuning/mod.rs") {
+            true => tables += 1,
+            false if has("candidates.rs") => {}
+            false => missing.push(room),
+        }
+    }
+    assert!(tables >= 11, "{tables} rooms");
+    assert!(missing.is_empty(), "no tables: {missing:?}");
+}
+
+/// Numbers of kernels and plans on which more than speed depends.
+const FORCED: &[(&str, &str)] = &[
+    // Half of what a counter of 16 bits holds.
+    ("histogram/plan.rs", "LOG_FULL"),
+    // Sizes of structs of the kernels.
+    ("segmented/kernel.rs", "LONG_SEGMENT"),
+    ("top/kernel.rs", "STATE_BYTES"),
+    // The shared memory that any block may have, less what the engine needs.
+    ("select/kernel.rs", "ROOM_BYTES"),
+    // A digit is a byte.
+    ("sort/kernel.rs", "DIGITS"),
+];
+
+/// Other numbers are in tables: kernels and plans have no constants of their own, and choose none by
+/// the size of an element.
+#[test]
+fn kernels_and_plans_have_no_numbers_of_their_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/primitives");
+    let is_number = |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let constant = |line: &str| {
+        let (_, rest) = line.split_once("const ")?;
+        let (name, value) = rest.split_once(": ")?;
+        let (_, value) = value.split_once("= ")?;
+        is_number(value.trim_start_matches('[')).then(|| name.to_owned())
+    };
+    let (mut forced, mut faults) = (BTreeSet::new(), Vec::new());
+    for (file, code) in files(&root) {
+        if !["kernel.rs", "plan.rs"].contains(&file.rsplit('/').next().unwrap()) {
+            continue;
+        }
+        for line in code.lines() {
+            if let Some(name) = constant(line) {
+                let known = FORCED.iter().position(|one| *one == (&file, &name));
+                match known {
+                    Some(number) => drop(forced.insert(number)),
+                    None => faults.push(format!("{file}: {name}")),
+                }
+            }
+            // `0..=4 => …`
+            let range = line.split_once("..=").filter(|(from, _)| is_number(from));
+            if range.is_some_and(|(_, to)| is_number(to) && to.contains("=>")) {
+                faults.push(format!("{file}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(forced.len(), FORCED.len(), "some are no more");
 }

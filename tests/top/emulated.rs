@@ -10,6 +10,9 @@ use warpfold::codegen::{Function, TopPlan, TopShape, TopWay, WorkspaceArguments}
 use warpfold::source::{Flagged, Form, Slice, SliceArguments};
 use warpfold::{Candidate, bytemuck, function};
 
+/// Those of an H200. The emulator's grids are smaller.
+const MULTIPROCESSORS: u32 = 132;
+
 struct Chooser<F> {
     shape: TopShape,
     module: Module,
@@ -56,7 +59,7 @@ where
         stored: usize,
     ) -> (Vec<KeyOf<F>>, Vec<u64>, u64) {
         let columns = data.len() / rows.max(1);
-        let plan = TopPlan::new(self.shape, rows, columns, k);
+        let plan = TopPlan::new(self.shape, MULTIPROCESSORS, rows, columns, k);
         let size = size_of::<KeyOf<F>>();
         let mut script = Script::new();
         script.seed(base_seed() + seed);
@@ -182,7 +185,7 @@ where
         bound: Bound,
     ) -> (Vec<u32>, Vec<u64>) {
         let shape = self.shape;
-        let plan = TopPlan::new(shape, 1, data.len(), k);
+        let plan = TopPlan::new(shape, MULTIPROCESSORS, 1, data.len(), k);
         let (room, groups) = (plan.room(), shape.capacity as usize);
         let arguments = |flags: u32| TopArguments {
             flags,

@@ -7,6 +7,7 @@ pub(crate) mod kernel;
 pub(crate) mod launches;
 pub(crate) mod plan;
 mod shape;
+mod tuning;
 pub(crate) mod vectors;
 
 pub use shape::Axis;

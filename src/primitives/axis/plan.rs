@@ -21,19 +21,7 @@ impl AxisPolicy {
     /// The policy for elements of type `T`: a thread has 32 bytes under way, and the tree of its
     /// chunk in registers.
     pub fn of<T: Element>() -> AxisPolicy {
-        let (log_group, log_most) = match accumulator_layout::<T>().size() {
-            0..=4 => (3, 11),
-            5..=8 => (3, 10),
-            9..=16 => (2, 8),
-            17..=32 => (1, 6),
-            _ => (0, 4),
-        };
-        AxisPolicy {
-            log_group,
-            log_most,
-            threads: 256,
-            wanted: 1 << 18,
-        }
+        AxisPolicy::for_bytes(accumulator_layout::<T>().size())
     }
 
     /// The rows that a thread loads at once.

@@ -1,6 +1,7 @@
 //! How a histogram is cut up.
 
 use super::lookup::LookupBytes;
+use super::tuning::{self, ITEMS_A_SLOT, PLACING_BLOCKS};
 use crate::engine::RowPolicy;
 
 /// How a histogram is cut up.
@@ -110,16 +111,9 @@ pub struct HistogramPlan {
 /// emptied; `NarrowCounters` in `kernels/histogram/counters.cuh` says why.
 const LOG_FULL: u32 = 15;
 
-/// The blocks of a multiprocessor that store places.
-const PLACING_BLOCKS: u32 = 2;
-
-/// How many items a cache counts for each slot before it is emptied, if all items are in it. What
-/// comes often may change from part to part.
-const ITEMS_A_SLOT: u64 = 8;
-
 impl HistogramPlan {
     /// The threads of a block that clears counts.
-    pub const CLEARING_THREADS: u32 = 256;
+    pub const CLEARING_THREADS: u32 = tuning::CLEARING_THREADS;
 
     /// The plan for `length` items and these counters. `lookup` is what bins are looked up in.
     /// Shared memory has room for 64 bytes beside it.

@@ -44,6 +44,16 @@ const ROWS: &Tables<HistogramRow> = &[(
     },
 )];
 
+/// The blocks of a multiprocessor that store places.
+pub(super) const PLACING_BLOCKS: u32 = 2;
+
+/// How many items a cache counts for each slot before it is emptied, if all items are in it. What
+/// comes often may change from part to part.
+pub(super) const ITEMS_A_SLOT: u64 = 8;
+
+/// The threads of a block that clears counts.
+pub(super) const CLEARING_THREADS: u32 = 256;
+
 impl RowPolicy {
     /// The policy of a histogram of a form on GPUs of a compute capability: how many bytes its
     /// warps have under way. A block's counters may take all shared memory of a multiprocessor.

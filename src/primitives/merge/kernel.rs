@@ -1,5 +1,6 @@
 //! The kernels of a merge and of a merge sort, and what they take.
 
+use super::tuning::tile_for;
 use crate::definitions::Definitions;
 use crate::primitives::sort::{Kind, Sortable};
 use crate::render::{Arguments, Function as KernelFunction, Kernel, Variables, arguments};
@@ -45,14 +46,7 @@ pub struct MergeShape {
 impl MergeShape {
     /// For items of so many bytes.
     pub const fn of(item_bytes: usize) -> MergeShape {
-        let (threads, items) = match item_bytes {
-            // Odd numbers of items: threads that read theirs meet no bank twice.
-            0..=4 => (256, 15),
-            5..=8 => (256, 11),
-            9..=16 => (256, 7),
-            17..=32 => (128, 5),
-            _ => (128, 3),
-        };
+        let (threads, items) = tile_for(item_bytes);
         MergeShape {
             item_bytes,
             threads,

@@ -1,5 +1,6 @@
 //! The kernels of scatter, and what they take.
 
+use super::tuning::THREADS;
 use crate::definitions::Definitions;
 use crate::render::{
     Arguments, Function, Kernel, Named, Variables, arguments, bind_source, with_texts,
@@ -31,9 +32,6 @@ arguments! {
 /// The arguments for two forms.
 pub(crate) type ArgumentsOf<F, I> =
     ScatterArguments<<F as Form>::Arguments, <I as Form>::Arguments>;
-
-/// The threads of a block.
-pub const THREADS: u32 = 256;
 
 /// The names of the functions.
 pub(super) const CLEAR: &str = "scatter_clear";

@@ -3,7 +3,8 @@
 // Only launches read all of it.
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
-use super::kernel::{CLAIM, CLEAR, STORE, THREADS};
+use super::kernel::{CLAIM, CLEAR, STORE};
+use super::tuning::THREADS;
 use crate::Result;
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, HEADER_BYTES, Launched};

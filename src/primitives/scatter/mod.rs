@@ -5,6 +5,7 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod launches;
+pub(crate) mod tuning;
 
 use crate::device::{Backend, Bound, Call};
 use crate::element::assert_element_size;

@@ -1,6 +1,7 @@
 //! The kernels of segmented reductions, and what they take.
 
 use super::segments::Cut;
+use super::tuning::{EXPAND_ROWS, EXPAND_WARPS};
 use crate::definitions::Definitions;
 use crate::engine::{HEADER_BYTES, RowPolicy, accumulator_layout};
 use crate::render::{
@@ -171,11 +172,6 @@ arguments! {
 pub(crate) type ExpandArgumentsOf<T, F, C> =
     ExpandArguments<<F as Form>::Arguments, <C as Cut>::Arguments, T>;
 
-/// The warps of a block that expands.
-const EXPAND_WARPS: u32 = 4;
-/// The entries of its tile for each thread.
-const EXPAND_ROWS: u32 = 32;
-
 impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {
     /// The function.
     pub const EXPAND: Function<ExpandArgumentsOf<T, F, C>> = Function::new(EXPAND);
@@ -251,24 +247,7 @@ pub struct SegmentedScratch {
 impl SegmentedPolicy {
     /// The policy for elements of type `T`: tiles of some 16 KiB.
     pub fn of<T: Element>() -> SegmentedPolicy {
-        let (rows, blocks, unit) = match size_of::<T>() {
-            0..=4 => (32, 7, 1024),
-            5..=8 => (16, 6, 1024),
-            9..=16 => (8, 1, 512),
-            17..=32 => (4, 1, 256),
-            _ => (2, 1, 128),
-        };
-        SegmentedPolicy {
-            warps: 4,
-            rows,
-            blocks,
-            finish_warps: match size_of::<T>() {
-                0..=4 => 32,
-                5..=8 => 16,
-                _ => 8,
-            },
-            unit,
-        }
+        SegmentedPolicy::for_bytes(size_of::<T>())
     }
 
     /// The tiles of so many items and segments.

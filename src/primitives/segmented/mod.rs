@@ -11,6 +11,7 @@ pub(crate) mod launches;
 pub(crate) mod ranges;
 pub(crate) mod scan;
 mod segments;
+mod tuning;
 
 pub(crate) use bound::BoundSegments;
 pub(crate) use cpu::Bounds;

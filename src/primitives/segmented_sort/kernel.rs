@@ -1,5 +1,6 @@
 //! The kernels of a segmented sort, and what they take.
 
+use super::tuning::{BLOCKS, LONG_PART, MERGE_BLOCKS, WARPS, items_for};
 use crate::definitions::Definitions;
 use crate::engine::HEADER_BYTES;
 use crate::primitives::segmented::Cut;
@@ -83,24 +84,14 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
 
 /// See [`SegmentedSort::shape`].
 pub(super) fn shape_of(key_bytes: usize, len: usize) -> SegmentedSortShape {
-    let items = match key_bytes {
-        0..=4 => 15,
-        5..=8 => 9,
-        _ => 5,
-    };
     let place_bytes = if u32::try_from(len).is_ok() { 4 } else { 8 };
-    SegmentedSortShape::new([8, 4], items, key_bytes, place_bytes)
+    SegmentedSortShape::new(WARPS, items_for(key_bytes), key_bytes, place_bytes)
 }
 
 fn bind<C: Cut>(_: &mut Definitions) -> Variables {
     let arguments = SegmentedSortArguments::<C::Arguments>::cuda();
     minijinja::context! { arguments => arguments, segments => C::cuda() }
 }
-
-/// The blocks that are to have room on a multiprocessor: of those that sort keys alone, that sort
-/// with places, and that merge.
-const BLOCKS: [u64; 2] = [5, 4];
-pub(super) const MERGE_BLOCKS: u32 = 5;
 
 /// How the kernels are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +160,7 @@ impl SegmentedSortShape {
 
     /// The most items of a short segment. Such a segment is all in the tile that it starts in.
     pub fn long(self) -> usize {
-        self.room() / 8
+        self.room() / LONG_PART
     }
 
     /// The items of a tile.

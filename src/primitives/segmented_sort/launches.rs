@@ -3,7 +3,8 @@
 // Only launches read all of it.
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
-use super::kernel::{MERGE_BLOCKS, MERGE_NAMES, SegmentedSortShape, TILES_NAMES, shape_of};
+use super::kernel::{MERGE_NAMES, SegmentedSortShape, TILES_NAMES, shape_of};
+use super::tuning::MERGE_BLOCKS;
 use crate::Result;
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, Launched, Machine};

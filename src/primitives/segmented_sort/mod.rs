@@ -5,6 +5,7 @@ mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod kernel;
 pub(crate) mod launches;
+mod tuning;
 
 use super::collect::collected;
 use super::segmented::{BoundSegments, Cut, Segments};

@@ -2,6 +2,10 @@
 //! sizes alone, so numbers of one size share them.
 
 use super::order::{Kind, Sortable};
+use super::tuning::{
+    BLOCKS, COUNT_THREADS, COUNTER_BYTES, MERGE_THREADS, MOST_REGISTERS, RUN, WARPS, WAYS,
+    most_in_runs,
+};
 use crate::Element;
 use crate::definitions::Definitions;
 use crate::engine::HEADER_BYTES;
@@ -91,9 +95,7 @@ pub const COPY: Function<SortArguments> = Function::new("sort_copy");
 /// Sorts by a digit.
 pub const PASS: Function<SortArguments> = Function::new("sort_pass");
 
-/// The threads of a block that counts.
-pub const COUNT_THREADS: u32 = 512;
-
+/// The values of a digit, which is a byte.
 const DIGITS: usize = 256;
 
 /// The sizes that kernels are made for, and the shape of a tile.
@@ -134,8 +136,8 @@ impl SortShape {
             value_part,
             value_parts,
             rows: MOST_REGISTERS / registers,
-            run: 1024,
-            ways: 8,
+            run: RUN,
+            ways: WAYS,
             most_in_runs: most_in_runs(key_bytes),
         }
     }
@@ -189,9 +191,9 @@ impl SortShape {
         (fixed + counts.max(items)).next_multiple_of(16) as u32
     }
 
-    /// The counters of each digit: they fill 32 KiB.
+    /// The counters of each digit.
     fn columns(self) -> usize {
-        32 / self.key_bytes
+        COUNTER_BYTES / (4 * DIGITS * self.key_bytes)
     }
 
     /// The shared memory of a block that counts.
@@ -242,30 +244,6 @@ impl SortShape {
             .parameter("value_parts", self.value_parts as u64)
             .parameter("status_bits", status_bits)
             .taking_all_shared_memory()
-    }
-}
-
-/// The warps of a block that has a tile: as few as have a thread for each digit. Small blocks wait
-/// less at their barriers; 8 warps were 11% faster than 16 (an H200, 2^28 keys of 32 bits).
-const WARPS: usize = 8;
-
-/// How many registers a thread has for its items.
-const MOST_REGISTERS: usize = 60;
-
-/// The blocks that are to have room on a multiprocessor.
-const BLOCKS: u64 = 3;
-
-/// The threads of a block that merges.
-pub const MERGE_THREADS: u32 = 256;
-
-/// Up to so many items are sorted by runs. Short keys have few digits, so digits soon win. On an
-/// H200 100,000 `u32` took 59 µs by runs and 50 by digits, and 50,000 took 29 by runs; 10,000 `u16`
-/// took 24 by runs, and 262,145 took 28 by digits.
-fn most_in_runs(key_bytes: usize) -> usize {
-    match key_bytes {
-        1 => 1 << 12,
-        2 => 1 << 13,
-        _ => 1 << 16,
     }
 }
 

@@ -4,8 +4,9 @@
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
 use super::kernel::{
-    BEGIN, COPY, COUNT, COUNT_THREADS, MERGE, MERGE_THREADS, PASS, RUNS, SortPlan, SortShape,
+    BEGIN, COPY, COUNT, MERGE, PASS, RUNS, SortPlan, SortShape,
 };
+use super::tuning::{COUNT_THREADS, MERGE_THREADS};
 use super::order::Sortable;
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, Launched, Machine};

@@ -9,6 +9,7 @@ pub(crate) mod kernel;
 pub(crate) mod launches;
 mod order;
 mod radix;
+pub(crate) mod tuning;
 
 pub use by_key::{
     Asked, Parts, RankOf, SortKey, argsort_by_key, sort_by_key, sort_by_key_in_place,

@@ -4,7 +4,7 @@ use super::kernel::{Top, TopArguments, TopPlan, TopShape, TopWay};
 use super::launches::{TopAsked, TopFunction, TopStep};
 use super::{Candidate, Choice};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, Loaded};
+use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_machine};
@@ -65,6 +65,7 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 #[derive(Debug)]
 pub struct TopK<F: Form<Item: Candidate>> {
     context: Arc<CudaContext>,
+    multiprocessors: u32,
     kernels: Lazy,
     by_place: SortPairs<u64, BitsOf<F>>,
     by_rank: SortPairs<BitsOf<F>, u64>,
@@ -75,6 +76,7 @@ impl<F: Form<Item: Candidate>> Clone for TopK<F> {
     fn clone(&self) -> Self {
         TopK {
             context: self.context.clone(),
+            multiprocessors: self.multiprocessors,
             kernels: self.kernels.clone(),
             by_place: self.by_place.clone(),
             by_rank: self.by_rank.clone(),
@@ -111,6 +113,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         require_driver()?;
         Ok(TopK {
             context: context.clone(),
+            multiprocessors: context_multiprocessors(context)?,
             kernels: Lazy::new(Top::<F>::kernel(Self::shape())),
             by_place: SortPairs::load_lazily(context)?,
             by_rank: SortPairs::load_lazily(context)?,
@@ -124,13 +127,13 @@ impl<F: Form<Item: Candidate>> TopK<F> {
 
     /// The bytes of a [`Workspace`] that a call for the first `k` of `len` items needs.
     pub fn workspace_bytes(&self, len: usize, k: usize) -> usize {
-        self.bytes(TopPlan::new(Self::shape(), 1, len, k))
+        self.bytes(self.plan(1, len, k))
     }
 
     /// The bytes of a [`Workspace`] that a call for the first `k` of each row of `columns` items
     /// needs.
     pub fn workspace_bytes_of_rows(&self, rows: usize, columns: usize, k: usize) -> usize {
-        self.bytes(TopPlan::new(Self::shape(), rows, columns, k))
+        self.bytes(self.plan(rows, columns, k))
     }
 
     fn bytes(&self, plan: TopPlan) -> usize {
@@ -146,7 +149,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     pub fn explain(&self, len: usize, k: usize) -> Result<Explanation> {
         let machine = context_machine(&self.context)?;
         Top::<F>::explain(
-            TopPlan::new(Self::shape(), 1, len, k),
+            self.plan(1, len, k),
             machine.multiprocessors,
         )
     }
@@ -219,7 +222,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
             ("values", &**values.stream()),
             ("places", &**places.stream()),
         ];
-        let bytes = self.bytes(Self::plan(choice));
+        let bytes = self.bytes(self.plan_of(choice));
         let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (values, _writing) = values.device_ptr_mut(stream);
         let (places, _writing_places) = places.device_ptr_mut(stream);
@@ -318,7 +321,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
             ("values", &**values.stream()),
             ("places", &**places.stream()),
         ];
-        let bytes = self.bytes(Self::plan(choice));
+        let bytes = self.bytes(self.plan_of(choice));
         let workspace = check_call(&self.context, stream, &written, workspace, bytes)?;
         let (values, _writing) = values.device_ptr_mut(stream);
         let (places, _writing_places) = places.device_ptr_mut(stream);
@@ -334,8 +337,12 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         unsafe { self.run(stream, call, scratch, workspace) }
     }
 
-    fn plan(choice: Choice) -> TopPlan {
-        TopPlan::new(Self::shape(), choice.rows, choice.columns, choice.k)
+    fn plan(&self, rows: usize, columns: usize, k: usize) -> TopPlan {
+        TopPlan::new(Self::shape(), self.multiprocessors, rows, columns, k)
+    }
+
+    fn plan_of(&self, choice: Choice) -> TopPlan {
+        self.plan(choice.rows, choice.columns, choice.k)
     }
 
     /// Enqueues the launches.
@@ -352,7 +359,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         scratch: u64,
         workspace: WorkspaceArguments,
     ) -> Result<()> {
-        let plan = Self::plan(call.choice);
+        let plan = self.plan_of(call.choice);
         if plan.rows == 0 || (plan.k == 0 && call.found == 0) {
             return Ok(());
         }
@@ -464,7 +471,7 @@ pub(super) unsafe fn best<F: Form<Item: Candidate>>(
     let flagged = F::Item::FLAGGED && choice.most() > 0;
     let found = gpu.allocate::<u64>(usize::from(flagged))?;
     // The workspace is kept, and this is not.
-    let scratch = gpu.allocate::<u8>(top.bytes(TopK::<F>::plan(choice)))?;
+    let scratch = gpu.allocate::<u8>(top.bytes(top.plan_of(choice)))?;
     let call = Call {
         source,
         choice,

@@ -1,6 +1,10 @@
 //! The kernels of top-k, what they take, and how a call is cut up.
 
 use super::Candidate;
+use super::tuning::{
+    CAPACITY, FILTER_BLOCKS, FILTER_THREADS, LANE_BYTES, LAUNCHES_ITEMS, MOST_ROWS, OF_ONE_BLOCK,
+    ONCE_ITEMS, SORTED_PART, SPACING, THREADS,
+};
 use crate::definitions::Definitions;
 use crate::engine::{HEADER_BYTES, RowPolicy};
 use crate::primitives::sort::{Kind, Sortable};
@@ -112,9 +116,9 @@ impl<F: Form<Item: Candidate>> Top<F> {
         TopShape {
             key_bytes: size_of::<<F::Item as Candidate>::Key>(),
             run,
-            rows: 1 << (LANE_BYTES / (run * size)).clamp(1, 16).ilog2(),
-            threads: 1024,
-            capacity: 1024,
+            rows: 1 << (LANE_BYTES / (run * size)).clamp(1, MOST_ROWS).ilog2(),
+            threads: THREADS,
+            capacity: CAPACITY,
         }
     }
 }
@@ -124,13 +128,7 @@ fn bind<F: Form<Item: Candidate>>(definitions: &mut Definitions) -> Variables {
     with_texts(&[("arguments", &arguments)], bind_source::<F>(definitions))
 }
 
-/// What a lane of the filter reads at once, in bytes.
-const LANE_BYTES: u32 = 64;
-
-/// The blocks of the filter that a multiprocessor has registers for.
-pub(crate) const FILTER_BLOCKS: u32 = 4;
-
-/// What is known of the candidates.
+/// What is known of the candidates: the bytes of the kernel's `State`.
 const STATE_BYTES: usize = 64;
 
 /// How the kernels are cut.
@@ -167,7 +165,7 @@ impl TopShape {
 
     /// The threads of a block that samples, and of one that filters.
     pub fn filter_threads(self) -> u32 {
-        self.threads.min(256)
+        self.threads.min(FILTER_THREADS)
     }
 
     /// The items that a warp of the filter reads at once.
@@ -186,6 +184,7 @@ pub struct TopPlan {
     pub columns: usize,
     /// How many are wanted of each.
     pub k: usize,
+    multiprocessors: usize,
 }
 
 /// What does the work.
@@ -223,13 +222,20 @@ pub struct TopScratch {
 }
 
 impl TopPlan {
-    /// For rows of so many items, `k` of each.
-    pub fn new(shape: TopShape, rows: usize, columns: usize, k: usize) -> TopPlan {
+    /// For rows of so many items, `k` of each, on a GPU with so many multiprocessors.
+    pub fn new(
+        shape: TopShape,
+        multiprocessors: u32,
+        rows: usize,
+        columns: usize,
+        k: usize,
+    ) -> TopPlan {
         TopPlan {
             shape,
             rows,
             columns,
             k: k.min(columns),
+            multiprocessors: multiprocessors.max(1) as usize,
         }
     }
 
@@ -242,7 +248,7 @@ impl TopPlan {
     pub fn way(self) -> TopWay {
         let capacity = self.shape.capacity as usize;
         if self.k > capacity {
-            return match self.columns / 8 < self.k {
+            return match self.columns / SORTED_PART < self.k {
                 true => TopWay::Sort,
                 false => TopWay::FilterAndSort,
             };
@@ -251,13 +257,14 @@ impl TopPlan {
             true => TopWay::Once,
             false => TopWay::Filter,
         };
-        // A multiprocessor reads some hundredth of what all of them do.
-        let in_blocks = self.columns * self.rows.div_ceil(BLOCKS_AT_ONCE);
-        let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / BLOCKS_AT_ONCE);
+        // A multiprocessor has one block that sorts rows. All of them read as many times faster.
+        let at_once = self.multiprocessors;
+        let in_blocks = self.columns * self.rows.div_ceil(at_once);
+        let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / at_once);
         let is_faster = self.rows > 1 && in_blocks <= in_launches;
         // A block counts candidates in 32 bits.
         let is_counted = u32::try_from(self.columns).is_ok();
-        match self.columns <= 4 * capacity || (is_faster && is_counted) {
+        match self.columns <= OF_ONE_BLOCK * capacity || (is_faster && is_counted) {
             true => TopWay::Rows,
             false => alone,
         }
@@ -289,7 +296,7 @@ impl TopPlan {
     pub fn room(self) -> usize {
         let capacity = self.shape.capacity as usize;
         match self.way() {
-            TopWay::Rows if self.columns <= 4 * capacity => 0,
+            TopWay::Rows if self.columns <= OF_ONE_BLOCK * capacity => 0,
             TopWay::Rows => (8 * capacity).min(self.columns),
             TopWay::Once | TopWay::Filter => (32 * capacity).min(self.columns),
             TopWay::FilterAndSort => (3 * self.k + 32 * capacity).min(self.columns),
@@ -329,15 +336,3 @@ impl TopPlan {
         HEADER_BYTES + 256 + self.scratch(0).end as usize
     }
 }
-
-/// The blocks that sort rows at once on a large GPU.
-const BLOCKS_AT_ONCE: usize = 132;
-
-/// The items that a block reads in the time that the launches of a long call take at least.
-const LAUNCHES_ITEMS: usize = 100_000;
-
-/// Up to so many items take one launch.
-const ONCE_ITEMS: usize = 1 << 21;
-
-/// Between so many items lies a sample, at most: more would cost more than it saves.
-const SPACING: usize = 1 << 10;

@@ -4,7 +4,8 @@
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
 use super::Candidate;
-use super::kernel::{FILTER_BLOCKS, Top, TopPlan, TopWay};
+use super::kernel::{Top, TopPlan, TopWay};
+use super::tuning::FILTER_BLOCKS;
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, Launched, Machine, sizes};
 use crate::primitives::sort::Sortable;
@@ -213,6 +214,6 @@ pub fn explain_top<T>(machine: Machine, len: usize, k: usize) -> Result<Explanat
 where
     T: Element + Candidate,
 {
-    let plan = TopPlan::new(Top::<Slice<T>>::shape(), 1, len, k);
+    let plan = TopPlan::new(Top::<Slice<T>>::shape(), machine.multiprocessors, 1, len, k);
     Top::<Slice<T>>::explain(plan, machine.multiprocessors)
 }

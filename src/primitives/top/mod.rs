@@ -8,6 +8,7 @@ pub(crate) mod kernel;
 pub(crate) mod launches;
 pub(crate) mod nth;
 mod stream;
+mod tuning;
 
 pub(crate) use nth::nths_on;
 pub use nth::{select_nth, select_nths};

@@ -1,6 +1,7 @@
 //! Items of the sorted order on a GPU's stream.
 
-use super::kernel::{BLOCKS, Nth, NthArguments, NthShape};
+use super::kernel::{Nth, NthArguments, NthShape};
+use super::tuning::BLOCKS;
 use crate::cuda::Gpu;
 use crate::cuda::kernels::Lazy;
 use crate::cuda::launch::{Grid, launch};
@@ -36,7 +37,7 @@ impl<F: Form<Item: Sortable>> Kernels<F> {
 /// # Safety
 ///
 /// The arguments are those of a source in this GPU's memory, with `len` items, which stays
-/// borrowed. The places are below `len`, and no more than [`MANY`](super::kernel::MANY).
+/// borrowed. The places are below `len`, and no more than [`MANY`](super::tuning::MANY).
 pub(super) unsafe fn select<F: Form<Item: Sortable + Element>>(
     gpu: &Gpu,
     source: F::Arguments,

@@ -1,5 +1,6 @@
 //! The kernel that finds items of the sorted order, what it takes, and how a call is cut up.
 
+use super::tuning::{BLOCKS, DIGITS, LANE_BYTES, MOST_ROWS, THREADS};
 use crate::definitions::Definitions;
 use crate::engine::RowPolicy;
 use crate::primitives::sort::{Kind, Sortable};
@@ -70,12 +71,11 @@ impl<F: Form<Item: Sortable>> Nth<F> {
     pub fn shapes() -> [NthShape; 2] {
         let run = RowPolicy::run_of_scan(F::LEAVES, size_of::<F::Item>());
         let size = (F::LEAVES.bytes.max(size_of::<F::Item>())) as u32;
-        // Tables take 32 KiB of shared memory in either.
-        [(11, 4), (8, MANY)].map(|(digit_bits, most)| NthShape {
+        DIGITS.map(|(digit_bits, most)| NthShape {
             key_bytes: size_of::<F::Item>(),
             run,
-            rows: 1 << (LANE_BYTES / (run * size)).clamp(1, 16).ilog2(),
-            threads: 512,
+            rows: 1 << (LANE_BYTES / (run * size)).clamp(1, MOST_ROWS).ilog2(),
+            threads: THREADS,
             digit_bits,
             most,
         })
@@ -86,15 +86,6 @@ fn bind<F: Form<Item: Sortable>>(definitions: &mut Definitions) -> Variables {
     let arguments = NthArguments::<F::Arguments>::cuda();
     with_texts(&[("arguments", &arguments)], bind_source::<F>(definitions))
 }
-
-/// What a lane reads at once, in bytes.
-const LANE_BYTES: u32 = 64;
-
-/// The blocks that a multiprocessor has registers for.
-pub(crate) const BLOCKS: u32 = 2;
-
-/// So many items may be wanted at once.
-pub(crate) const MANY: usize = 32;
 
 /// How the kernel is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

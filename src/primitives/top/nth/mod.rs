@@ -3,8 +3,9 @@
 #[cfg(feature = "cuda")]
 mod cuda;
 pub(crate) mod kernel;
+mod tuning;
 
-use self::kernel::MANY;
+use self::tuning::{FEW, MANY, SHORT, SHORT_ON_THE_CPU};
 use super::{Candidate, Choice, best, digits};
 #[cfg(doc)]
 use crate::Buffer;
@@ -163,7 +164,11 @@ fn nths<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
         let values = values.into_vec()?;
         return Ok(places.iter().map(|&place| values[place]).collect());
     }
-    let short = SHORT[usize::from(!device.is_cpu())];
+    let short = if device.is_cpu() {
+        SHORT_ON_THE_CPU
+    } else {
+        SHORT
+    };
     if len > short && (device.is_cpu() || (len as u64) < COUNTED) {
         let mut wanted = places.to_vec();
         wanted.sort_unstable();
@@ -204,12 +209,6 @@ fn select<K: Sortable + Candidate<Key = K>, F: Form<Item = K>>(
     }
 }
 
-/// Up to so many items are sorted by one block of a GPU, and kept in a core's own cache.
-const FEW: usize = 1024;
-/// Up to so many items are sorted sooner than their digits are counted: on the CPU, and on a GPU.
-/// An H200 sorts 30,000 `f32` in 71 µs and counts them in 90; of 100,000 it counts in 86, and sorts
-/// in 96.
-const SHORT: [usize; 2] = [8192, 1 << 16];
 /// Blocks of a GPU count digits in 32 bits. There are two for each multiprocessor, so eight at
 /// least.
 const COUNTED: u64 = 1 << 35;
