@@ -61,11 +61,11 @@ pub use crate::primitives::sort::kernel::{
     GatherArguments, MERGE as SORT_SHORT_MERGE, PASS as SORT_PASS, RUNS as SORT_SHORT_RUNS,
     SortArguments, SortPlan, SortShape, gather as sort_gather,
 };
+pub use crate::primitives::sort::launches::{explain_argsort, explain_sort, explain_sort_pairs};
 #[doc(hidden)]
 pub use crate::primitives::sort::tuning::{
     COUNT_THREADS as SORT_COUNT_THREADS, MERGE_THREADS as SORT_MERGE_THREADS,
 };
-pub use crate::primitives::sort::launches::{explain_argsort, explain_sort, explain_sort_pairs};
 #[doc(hidden)]
 pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
 pub use crate::primitives::top::launches::explain_top;

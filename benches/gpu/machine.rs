@@ -44,6 +44,7 @@ pub(crate) fn load(
         (Target::Ptx(_), text) => {
             Ptx::from_src(String::from_utf8_lossy(&text).trim_end_matches('\0'))
         }
+        (target, _) => return Err(format!("{name}: nothing loads {target:?}")),
     };
     let module = context.load_module(image);
     module.map_err(|error| format!("{name}: {error}"))

@@ -141,10 +141,7 @@ impl Warpfold<'_> {
     pub fn var_as<D: Dims>(&self, estimate: Estimate, dims: D, keep_dims: bool) -> Result<Tensor> {
         let lanes = Lanes::of(self.0, dims, "var")?;
         let len = lanes.axis.lane_len() as f64;
-        let divisor = match estimate {
-            Estimate::Population => len,
-            Estimate::Sample => len - 1.0,
-        };
+        let divisor = len - f64::from(estimate.ddof());
         let along = lanes.along_view();
         let backward = spread(&lanes, move |x, _, gradient| {
             let mean = Warpfold(x).mean_keepdim(along.clone())?;

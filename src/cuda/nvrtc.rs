@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 /// What a source is compiled to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Target {
     /// Machine code for one architecture, such as 90 for `sm_90`. Loads fastest.
     Cubin(u32),

@@ -3,7 +3,7 @@
 use super::levels::MAX_LEVELS;
 use super::workspace::{MOST_AT_ONCE, sums_bytes};
 use super::*;
-use crate::source::{Map, Slice, Zip};
+use crate::source::{Form, Map, Slice, Zip};
 
 #[test]
 fn a_scan_goes_up_to_one_tile_and_down_again() {
@@ -291,191 +291,28 @@ fn compute_bound_operators_take_no_further_chunks() {
     }
 }
 
-/// Short items that are folded in large accumulators have a policy of their own only if they are
-/// few: many wait for memory.
+/// Runs in the law's order are whole words of 16 bytes, or single items.
 #[test]
-fn short_items_in_large_accumulators_are_compute_bound_only_if_few() {
-    let of = |capability, cost| {
-        ComputeBoundReduce::of(Layouts::of::<Map<widened, Slice<f32>>>(), capability, cost)
-    };
-    let wide = of(90, u32::MAX).expect("nothing costs more");
-    let [(most, _), (_, middle), (u64::MAX, long)] = wide.rows[..] else {
-        panic!("{wide:?}")
-    };
-    assert!(
-        most < 128 << 20
-            && wide.cut == ReducePolicy::for_capability(Layouts::of_slice::<[f64; 3]>(), 90)
-    );
-    let cheap = RowPolicy::for_ordered_reduce(Layouts::of::<Map<widened, Slice<f32>>>(), 90);
-    assert_eq!(cheap, [(128 << 20, middle), (u64::MAX, long)]);
-    let whole = ComputeBoundReduce::of(Layouts::of_slice::<[f64; 3]>(), 90, u32::MAX)
-        .expect("as bound by computing");
-    assert!(
-        whole
-            .rows
-            .last()
-            .is_some_and(|(_, rows)| rows.way == Way::Grouped)
-    );
-    assert!(whole.cut.group_bytes == u64::MAX);
-    assert!(of(90, 1).is_none());
-}
-
-/// The code of cheap operators on large elements is short anyway.
-#[test]
-fn compute_bound_operators_on_large_elements_have_compact_code() {
-    let of = |capability, cost| {
-        ComputeBoundReduce::of(Layouts::of_slice::<[f32; 12]>(), capability, cost)
-    };
-    let policies = of(90, 40).expect("costs 40 instructions").rows;
-    let [(_, rows), (u64::MAX, long)] = policies[..] else {
-        panic!("one policy is for long inputs, and one for all others")
-    };
-    let cheap = RowPolicy::for_reduce(Layouts::of_slice::<[f32; 12]>(), 90, Order::Law);
-    assert_eq!([rows.way, cheap.way], [Way::Compact, Way::Alone]);
-    assert_eq!(long, rows.taking_turns());
-    assert!(of(90, 39).is_none());
-}
-
-/// Runs of two words are for elements that are a power of two themselves, from one slice or mapped.
-#[test]
-fn runs_of_two_words_are_for_whole_elements_in_the_laws_order() {
-    let runs = |policies: Vec<(u64, RowPolicy)>| {
-        let mut runs: Vec<_> = policies.iter().map(|(_, policy)| policy.run).collect();
-        runs.dedup();
-        runs
-    };
-    let run = |policies| match runs(policies)[..] {
-        [run] => run,
-        ref runs => panic!("runs of {runs:?} elements"),
-    };
-    // Of bytes, some short inputs and long ones; of 2 and 8 bytes, all but some short ones; of 4,
-    // some.
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90)),
-        [16, 32, 16, 32]
-    );
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<u16>(),
-            90
-        )),
-        [16, 8, 16]
-    );
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<f32>(),
-            90
-        )),
-        [4, 8, 4, 8]
-    );
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<f64>(),
-            90
-        )),
-        [4, 2, 4]
-    );
-    assert_eq!(
-        run(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[f32; 3]>(),
-            90
-        )),
-        4
-    );
-    assert_eq!(
-        run(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[f32; 4]>(),
-            90
-        )),
-        2
-    );
-    assert_eq!(
-        run(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[u8; 6]>(),
-            90
-        )),
-        8
-    );
-    assert_eq!(
-        run(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[f32; 9]>(),
-            90
-        )),
-        1
-    );
-    // Long inputs of 32 bytes have runs of two elements.
-    assert_eq!(
-        runs(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[f64; 4]>(),
-            90
-        )),
-        [1, 2]
-    );
-    // Four of 20 bytes fill five words of 16 bytes.
-    assert_eq!(
-        run(RowPolicy::for_ordered_reduce(
-            Layouts::of_slice::<[f32; 5]>(),
-            90
-        )),
-        4
-    );
-    let two_slices = |capability| {
-        RowPolicy::for_ordered_reduce(
-            Layouts::of::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>(),
-            capability,
-        )
-    };
-    assert_eq!(run(two_slices(90)), 4);
-    let compute_bound = ComputeBoundReduce::of(Layouts::of_slice::<f64>(), 90, u32::MAX)
-        .expect("nothing costs more");
-    assert_eq!(run(compute_bound.rows), 4);
-    assert_eq!(
-        RowPolicy::for_reduce(Layouts::of_slice::<f64>(), 90, Order::Any).run,
-        2
-    );
-}
-
-/// Between the ranges of lengths that have kernels of their own, all others have the usual one.
-#[test]
-fn an_element_may_have_several_ranges_of_lengths() {
-    let policies = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
-    let lengths: Vec<u64> = policies.iter().map(|(most, _)| *most).collect();
-    assert_eq!(lengths, [32 << 10, 5 << 18, 16 << 20, 128 << 20, u64::MAX]);
-    let usual = RowPolicy::for_reduce(Layouts::of_slice::<u8>(), 90, Order::Law);
-    let is_usual = policies.iter().map(|(_, policy)| *policy == usual);
-    assert_eq!(
-        is_usual.collect::<Vec<_>>(),
-        [true, false, true, false, false]
-    );
-}
-
-/// Code that shifts runs leaves fewer registers. Then half of the warps hold as much.
-#[test]
-fn elements_whose_runs_are_shifted_have_ranges_of_their_own() {
-    let of_100_mib = |policies: Vec<(u64, RowPolicy)>| {
-        let fits = |&&(most, _): &&(u64, RowPolicy)| 100 << 20 <= most;
-        policies.iter().find(fits).expect("one for all lengths").1
-    };
-    let shifted = of_100_mib(RowPolicy::for_ordered_reduce(
-        Layouts::of_slice::<[u16; 2]>(),
-        90,
-    ));
-    let whole = of_100_mib(RowPolicy::for_ordered_reduce(
-        Layouts::of_slice::<f32>(),
-        90,
-    ));
-    assert_eq!([shifted.warps, whole.warps], [16, 32]);
-    assert_eq!(shifted.elements(), whole.elements());
-    let shifted = of_100_mib(RowPolicy::for_ordered_reduce(
-        Layouts::of_slice::<[u16; 4]>(),
-        90,
-    ));
-    let whole = of_100_mib(RowPolicy::for_ordered_reduce(
-        Layouts::of_slice::<f64>(),
-        90,
-    ));
-    assert_eq!([shifted.warps, whole.warps], [32, 16]);
-    assert_eq!(4 * shifted.elements(), whole.elements());
+fn runs_are_whole_words_or_single_items() {
+    fn check<F: Form<Item: Element>>(leaf: usize) {
+        let layouts = Layouts::of::<F>();
+        for (_, policy) in RowPolicy::for_ordered_reduce(layouts, 90) {
+            let whole = (policy.run as usize * leaf).is_multiple_of(16);
+            assert!(whole || policy.run == 1, "{leaf} bytes: {policy:?}");
+        }
+    }
+    check::<Slice<u8>>(1);
+    check::<Slice<u16>>(2);
+    check::<Slice<f32>>(4);
+    check::<Slice<f64>>(8);
+    check::<Slice<[f32; 3]>>(12);
+    check::<Slice<[f32; 4]>>(16);
+    check::<Slice<[f32; 5]>>(20);
+    check::<Slice<[u8; 6]>>(6);
+    check::<Slice<[f32; 9]>>(36);
+    check::<Slice<[f64; 4]>>(32);
+    check::<Map<both, Zip<(Slice<f32>, Slice<f32>)>>>(4);
+    check::<Map<widened, Slice<f32>>>(4);
 }
 
 #[crate::function]
@@ -594,21 +431,6 @@ fn policies_are_split_where_chunks_are_taken_in_turn() {
     assert_eq!(split(&with_groups), with_groups);
 }
 
-/// Short inputs of bytes have the same policies by operators of three instructions and more.
-#[test]
-fn long_inputs_of_bytes_have_groups_unless_the_operator_is_cheap() {
-    let cheap = RowPolicy::for_ordered_reduce(Layouts::of_slice::<u8>(), 90);
-    let of = |capability, cost| ComputeBoundReduce::of(Layouts::of_slice::<u8>(), capability, cost);
-    let compute_bound = of(90, 3).expect("it costs enough").rows;
-    let [same @ .., (_, middle), (u64::MAX, long)] = &compute_bound[..] else {
-        panic!("{compute_bound:?}")
-    };
-    assert_eq!(same, &cheap[..3]);
-    assert_eq!(*middle, cheap[3].1);
-    assert_eq!((long.way, long.in_turn), (Way::Grouped, false));
-    assert!(of(90, 2).is_none());
-}
-
 /// At any length that is read at once, the blocks of a reduction in the law's order have about as
 /// much to fold, and no more parts than the kernel has room for.
 #[test]
@@ -648,20 +470,4 @@ fn groups_of_chunks_share_the_work() {
     check::<[f32; 3]>();
     check::<[f32; 6]>();
     check::<[f64; 4]>();
-    fn shared_out<T: Element>(length: usize) -> (u32, u32, u32, u32) {
-        let policy = (
-            RowPolicy::of_reduce::<T>(Order::Law),
-            ReducePolicy::of::<T>(),
-        );
-        let plan = ReducePlan::new(Layouts::of_slice::<T>(), policy, Order::Law, length, 132);
-        let chunks = plan.chunks;
-        (plan.threads, chunks.at_once, chunks.count, plan.blocks)
-    }
-    // 104 groups of 3 chunks, 27 of 2, and the rest.
-    assert_eq!(shared_out::<f64>(3_000_000), (1024, 3, 366, 132));
-    // A short input has a chunk for each block, which has a warp for each of its 4 parts.
-    assert_eq!(shared_out::<f64>(100_000), (128, 1, 97, 98));
-    // Groups of 5 and 4 chunks of 4 parts, for 16 warps.
-    assert_eq!(shared_out::<[f32; 4]>(620_000), (512, 5, 605, 132));
-    assert_eq!(shared_out::<[f64; 4]>(1_300_000), (512, 5, 634, 132));
 }

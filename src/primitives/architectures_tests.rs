@@ -1,10 +1,17 @@
 //! What is chosen for an architecture without tables of its own is sound there, too.
 
-use crate::codegen::kernels::{Kept, Places};
-use crate::codegen::{Explanation, Machine, explain_reduce, explain_scan, explain_select};
+use super::sort::tuning;
+use crate::codegen::kernels::{
+    AxisPolicy, Expand, Kept, Nth, Places, SegmentedPolicy, SegmentedSort, Top,
+};
+use crate::codegen::{
+    Explanation, HistogramCounters, HistogramMachine, HistogramPlan, HistogramPolicy, LookupBytes,
+    Machine, MergeShape, RowPolicy, SortShape, TopPlan, TopWay, explain_reduce, explain_scan,
+    explain_select,
+};
 use crate::ops::{Add, Max};
 use crate::source::{Index, Map, NonZero, Slice, Zip};
-use crate::{Element, Monoid, monoid};
+use crate::{Candidate, Counted, Element, Monoid, OffsetsOf, Sortable, monoid};
 
 /// An architecture: compute capability, multiprocessors of a GPU, the threads that one runs, and
 /// the most shared memory of a block.
@@ -144,4 +151,204 @@ fn lengths_follow_the_number_of_multiprocessors() {
     assert_eq!(changes(90, 132), changes(90, 66));
     assert_eq!(changes(86, 132), changes(90, 132));
     assert!(changes(86, 66) < changes(86, 132));
+}
+
+/// What each of the architectures has, and more on most: the shared memory that a block may have
+/// without asking, the threads of a block, and those of a multiprocessor.
+const LEAST_SHARED: usize = 48 << 10;
+const MOST_THREADS: u32 = 1024;
+
+fn assert_threads(what: &str, threads: u32) {
+    let whole = threads.is_multiple_of(32);
+    assert!(
+        whole && (32..=MOST_THREADS).contains(&threads),
+        "{what}: {threads}"
+    );
+}
+
+/// Blocks and lookups depend on the multiprocessors and on the shared memory of a block.
+#[test]
+fn histograms_are_sound_on_every_architecture() {
+    fn check<T: Counted>() {
+        for (capability, multiprocessors, _, shared) in MACHINES {
+            let (policy, rows) = (
+                HistogramPolicy::for_capability(capability),
+                RowPolicy::for_histogram::<Slice<T>>(capability),
+            );
+            let machine = HistogramMachine {
+                multiprocessors,
+                shared_bytes: shared - 64,
+            };
+            for count in [1, 256, 5000, 16_384, 30_000, 60_000, 1 << 17, 1 << 24] {
+                for (words, once) in [(1, true), (1, false), (2, false)] {
+                    let counters = HistogramCounters { count, words, once };
+                    for len in lengths() {
+                        let lookup = LookupBytes::default();
+                        let plan = HistogramPlan::new(policy, rows, machine, len, counters, lookup);
+                        let what = format!("{capability}, {len} in {count}: {plan:?}");
+                        assert_threads(&what, plan.threads);
+                        assert!(plan.shared_bytes <= machine.shared_bytes, "{what}");
+                        let blocks = 1..=multiprocessors * rows.blocks;
+                        assert!(blocks.contains(&plan.blocks), "{what}");
+                    }
+                }
+            }
+        }
+    }
+    check::<u8>();
+    check::<f64>();
+}
+
+/// The multiprocessors decide whether rows take a block each. Blocks are the same on all GPUs.
+#[test]
+fn tops_are_sound_on_every_architecture() {
+    fn check<T: Candidate<Key = T> + Sortable>() {
+        let shape = Top::<Slice<T>>::shape();
+        assert_threads("top", shape.threads);
+        assert_threads("top's filter", shape.filter_threads());
+        assert!(shape.shared_bytes() as usize <= LEAST_SHARED, "{shape:?}");
+        for (_, multiprocessors, _, _) in MACHINES {
+            let plan = |rows, columns, k| TopPlan::new(shape, multiprocessors, rows, columns, k);
+            for k in [1, 100, 1024, 1025, 100_000] {
+                for len in lengths().filter(|&len| len >= k) {
+                    // One row has no need of several blocks at once.
+                    assert_eq!(
+                        plan(1, len, k).way(),
+                        TopPlan::new(shape, 132, 1, len, k).way()
+                    );
+                    for rows in [1, 2, 100, 5000] {
+                        let plan = plan(rows, len, k);
+                        assert!((1..=len).contains(&plan.room().max(1)), "{plan:?}");
+                        assert!(plan.sample_blocks() > 0, "{plan:?}");
+                    }
+                }
+            }
+            // A row each is faster as long as every multiprocessor has one, and no more.
+            let way = |rows| plan(rows, 1 << 20, 100).way();
+            assert_eq!(way(multiprocessors as usize), TopWay::Rows);
+            assert_eq!(way(1), TopWay::Once);
+        }
+        for shape in Nth::<Slice<T>>::shapes() {
+            assert_threads("nth", shape.threads);
+            assert!(4 * shape.counts() <= LEAST_SHARED, "{shape:?}");
+        }
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<i128>();
+}
+
+/// One policy for all: it depends on sizes alone, so it must suit the least of these GPUs.
+#[test]
+fn sorts_suit_the_least_gpu() {
+    fn check(what: &str, shape: SortShape) {
+        let least = MACHINES.map(|(_, _, _, shared)| shared).into_iter().min();
+        let bytes = [shape.tile_bytes(), shape.run_bytes(), shape.count_bytes()];
+        // They ask for more than a block has without asking.
+        assert!(bytes.into_iter().max() <= least, "{what}: {bytes:?}");
+        assert_threads(what, shape.threads());
+        assert_threads(what, shape.run_threads());
+        // A thread of a tile's block has a digit.
+        assert!(shape.threads() >= 256 && shape.tile() > 0, "{what}");
+    }
+    assert_threads("sort", tuning::MERGE_THREADS);
+    assert_threads("sort", tuning::COUNT_THREADS);
+    check("u8", SortShape::of_keys::<u8>());
+    check("f32", SortShape::of_keys::<f32>());
+    check("i128", SortShape::of_keys::<i128>());
+    check("u8 by u8", SortShape::of_pairs::<u8, u8>());
+    check("u8 by u128", SortShape::of_pairs::<u8, u128>());
+    check("f32 by u32", SortShape::of_pairs::<f32, u32>());
+    check("u16 by [u8; 15]", SortShape::of_pairs::<u16, [u8; 15]>());
+    check("u128 by u128", SortShape::of_pairs::<u128, u128>());
+}
+
+/// One policy for all, as for sorts.
+#[test]
+fn merges_suit_the_least_gpu() {
+    for item_bytes in 1..=64 {
+        let shape = MergeShape::of(item_bytes);
+        assert_threads("merge", shape.threads());
+        assert!(shape.tile_bytes() as usize <= LEAST_SHARED, "{shape:?}");
+    }
+}
+
+/// One policy for all, as for sorts. Only the number of items decides on the size of places.
+#[test]
+fn segmented_sorts_suit_the_least_gpu() {
+    fn check<K: Sortable>() {
+        for len in [1000, 1 << 33] {
+            let shape = SegmentedSort::<K, OffsetsOf<u64>>::shape(len);
+            assert_threads("segmented sort", shape.threads());
+            assert_threads("segmented sort", shape.merge_threads());
+            assert!(shape.shared_bytes() as usize <= LEAST_SHARED, "{shape:?}");
+            assert!(shape.items % 2 == 1 && shape.items < 32, "{shape:?}");
+            let merged = shape.merge_items * shape.merge_threads() as usize;
+            assert!(
+                shape.merge_items % 2 == 1 && merged >= shape.tile(),
+                "{shape:?}"
+            );
+        }
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<u64>();
+    check::<i128>();
+}
+
+/// One policy for all, as for sorts.
+#[test]
+fn segments_suit_the_least_gpu() {
+    fn check<T: Element>() {
+        let policy = SegmentedPolicy::of::<T>();
+        assert_threads("segments", 32 * policy.warps);
+        assert_threads("segments", 32 * policy.finish_warps);
+        let tile = policy.rows * policy.warps * 32;
+        // Beside the items of a tile there is a bit for each entry, and more.
+        assert!(
+            tile as usize * size_of::<T>() <= LEAST_SHARED / 2,
+            "{policy:?}"
+        );
+        let unit = policy.unit;
+        assert!(unit.is_power_of_two() && (128..=1024).contains(&unit) && unit <= tile);
+        // A multiprocessor has threads for all of the blocks that it has registers for.
+        let least = MACHINES.map(|(_, _, threads, _)| threads).into_iter().min();
+        assert!(Some(policy.blocks * policy.warps * 32) <= least);
+        let (_, threads) = Expand::<T>::grid(1 << 20, 1000);
+        assert_threads("expansion", threads);
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<f64>();
+    check::<u128>();
+    check::<[f64; 3]>();
+    check::<[f64; 8]>();
+}
+
+/// One policy for all, as for sorts. Axes take no shared memory but for what warps exchange.
+#[test]
+fn axes_suit_the_least_gpu() {
+    fn check<T: Element>() {
+        let policy = AxisPolicy::of::<T>();
+        assert_threads("axes", policy.threads);
+        assert!(policy.log_group <= policy.log_most, "{policy:?}");
+        // What a thread has under way is in registers, with the tree of its chunk: 4 bytes each of
+        // the 255 that it may have.
+        let size = size_of::<T::Accumulator>();
+        let held = (policy.group() + policy.log_most) as usize * size;
+        assert!(held <= 4 * 255 / 2, "{policy:?}: {held}");
+        // Chunks are enough for the threads of the largest GPU.
+        let threads = MACHINES.map(|(_, count, threads, _)| u64::from(count * threads));
+        assert!(
+            threads
+                .into_iter()
+                .all(|threads| threads < 2 * policy.wanted)
+        );
+    }
+    check::<u8>();
+    check::<f32>();
+    check::<f64>();
+    check::<u128>();
+    check::<[f64; 3]>();
+    check::<[f64; 8]>();
 }

@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 
 /// What the numbers are, of which a variance is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Estimate {
     /// All there are. The squared deviations from the mean are divided by their count n: NumPy's
     /// `ddof=0`.
@@ -20,6 +21,23 @@ pub enum Estimate {
     /// Some, drawn from others, whose variance is to be estimated without bias. The squared
     /// deviations are divided by n − 1 (Bessel's correction): NumPy's `ddof=1`.
     Sample,
+}
+
+impl Estimate {
+    /// How much less than their count the squared deviations are divided by: NumPy's `ddof`.
+    ///
+    /// ```
+    /// use warpfold::Estimate;
+    ///
+    /// assert_eq!(Estimate::Population.ddof(), 0);
+    /// assert_eq!(Estimate::Sample.ddof(), 1);
+    /// ```
+    pub fn ddof(self) -> u32 {
+        match self {
+            Estimate::Population => 0,
+            Estimate::Sample => 1,
+        }
+    }
 }
 
 /// The count, the sum, the mean, and the sum of squared deviations from the mean, of some numbers.

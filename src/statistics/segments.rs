@@ -11,6 +11,7 @@ use crate::{Buffer, Device, Function, Result, Segments, function, index, map, zi
 
 /// Where positions of extremes count from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Origin {
     /// From the start of the segment, as [`arg_max`](crate::arg_max()) of the segment alone counts.
     Segment,

@@ -65,10 +65,7 @@ impl Gpu {
                     )
                 };
                 let both = zip(&both.0, both.1.as_ref().expect("of one size"));
-                let divisor = match estimate {
-                    Estimate::Population => len,
-                    Estimate::Sample => len - 1.0,
-                };
+                let divisor = len - f64::from(estimate.ddof());
                 self.collect(map_with::<chosen_variance, _, _>(both, divisor))?
             }
         };

@@ -452,10 +452,7 @@ fn of_moments(moments: &Moments, estimate: Estimate, sum: i128, dtype: DType) ->
         true => Value::Double(value),
         false => Value::Nothing,
     };
-    let least = match estimate {
-        Estimate::Sample => 2,
-        Estimate::Population => 1,
-    };
+    let least = 1 + u64::from(estimate.ddof());
     let (sum, mean) = match dtype.is_float() {
         true => (Value::Double(sum_of(moments, count)), moments.mean()),
         false => (Value::Integer(sum), exact::mean(sum, count)),

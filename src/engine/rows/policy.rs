@@ -33,6 +33,7 @@ pub struct RowPolicy {
 
 /// How a reduction folds batches of rows. Of other primitives: `Alone`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Way {
     /// Each on its own, as a tree, by code without loops.
     Alone,

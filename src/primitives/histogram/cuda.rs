@@ -43,22 +43,21 @@ use std::sync::Arc;
 /// # Launches
 ///
 /// A call enqueues two launches: one clears the counts, and one reads every item once and adds to
-/// them. For up to 16,384 items and as many counters, over all channels, the second is enough: one
-/// block stores what it counts. No call needs a workspace.
+/// them. For few items and counters, over all channels, the second is enough: one block stores what
+/// it counts. No call needs a workspace.
 ///
-/// Blocks count in shared memory, each in counters of its own: with 227 KiB of it a block has room
-/// for 58,111 of them. With up to 1815 of them and enough items, every lane of a warp has a copy of
-/// its own, and then equal items take no longer than others. Private counters in shared memory are
-/// those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
+/// Blocks count in shared memory, each in counters of its own, of 4 bytes. How many it has room for
+/// depends on the GPU. Where many copies of them have room, and there are enough items, every lane
+/// of a warp has a copy of its own, and then equal items take no longer than others. Private
+/// counters in shared memory are those of Podlozhnyuk, "Histogram calculation in CUDA" (2007).
 ///
-/// More of them, up to 116,159, have 16 bits each there, if there are 32 items or more for each. A
+/// Up to twice as many counters have 16 bits each there, if there are enough items for each. A
 /// block adds what is more than that to the counts at once. Items of one bin would wait for each
 /// other, so each warp counts the bin that comes most often by itself.
 ///
-/// More counters than there is room for, or than a quarter of the items, are counted in global
-/// memory, at the speed of its atomic additions. There each block has a cache of up to 16,384 of
-/// them. Most likely they are those of the bins that come often, whose items do not wait for each
-/// other then.
+/// More counters than there is room for, or than pay for so few items, are counted in global
+/// memory, at the speed of its atomic additions. There each block has a cache of some of them. Most
+/// likely they are those of the bins that come often, whose items do not wait for each other then.
 ///
 /// Bins of one width cost some operations on an item. Other edges have a lookup, which lies in
 /// shared memory beside the counters. Where it has room to tell the edges apart, it gives the bin

@@ -393,25 +393,38 @@ mod tests {
         }
     }
 
-    /// What fits is in shared memory, in counters of 16 bits if no others fit.
+    /// What fits is in shared memory, in counters of 16 bits if no others fit, and if there are items
+    /// enough for each.
     #[test]
     fn counters_are_where_there_is_room() {
         use HistogramPlace::{Global, Narrow, Shared};
-        for (length, counters, place) in [
-            (1000, 57_000, Global),
-            (1_000_000, 57_000, Shared),
-            (1 << 28, 58_111, Shared),
-            (1 << 28, 58_112, Narrow),
-            (1 << 28, 65_536, Narrow),
-            (32 * 65_536 - 1, 65_536, Global),
-            (32 * 65_536, 65_536, Narrow),
-            (1 << 28, 116_159, Narrow),
-            (1 << 28, 116_160, Global),
-            (1000, 1 << 20, Global),
+        let policy = HistogramPolicy {
+            alone: 3000,
+            alone_counters: 2000,
+            items_a_counter: 5,
+            items_a_narrow_counter: 50,
+            ..HistogramPolicy::for_capability(90)
+        };
+        let rows = RowPolicy::for_histogram::<Slice<f32>>(90);
+        // 227 KiB have room for 58,111 counters of 4 bytes and one more, and for twice as many.
+        for (length, counters, place, is_alone) in [
+            (3000, 2000, Shared, true),
+            (3001, 2000, Global, false),
+            (3000, 2001, Global, false),
+            (5 * 57_000 - 1, 57_000, Global, false),
+            (5 * 57_000, 57_000, Shared, false),
+            (1 << 28, 58_111, Shared, false),
+            (1 << 28, 58_112, Narrow, false),
+            (50 * 65_536 - 1, 65_536, Global, false),
+            (50 * 65_536, 65_536, Narrow, false),
+            (1 << 28, 116_159, Narrow, false),
+            (1 << 28, 116_160, Global, false),
         ] {
-            let plan = plan_of::<f32>(length, counters);
+            let items = HistogramCounters::of_items(counters);
+            let plan =
+                HistogramPlan::new(policy, rows, H200, length, items, LookupBytes::default());
             assert_eq!(plan.place, place, "{length} in {counters}: {plan:?}");
-            assert!(plan.adds() || place == Shared, "{plan:?}");
+            assert_eq!(!plan.adds(), is_alone, "{length} in {counters}: {plan:?}");
             assert_eq!(place == Narrow, plan.log_copies == LOG_FULL, "{plan:?}");
         }
     }

@@ -64,8 +64,8 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Reduce<T, Op, F> {
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     /// Loads the kernels that calls of all lengths need. That takes under 3 µs if this process has
     /// them already, 1 to 6 ms from the disk cache, and 0.2 to 2 s if they must be compiled on 16
-    /// cores, side by side: up to 3 s for operators of a hundred instructions. There are up to
-    /// eight, so few cores take longer.
+    /// cores, side by side: up to 3 s for operators of a hundred instructions. There are
+    /// several, so few cores take longer.
     ///
     /// # Errors
     ///

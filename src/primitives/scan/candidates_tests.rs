@@ -59,82 +59,54 @@ fn cheap_operators() {
     assert_eq!(name(&ampere, 1 << 28, true), "rows, in turns");
 }
 
-/// What the GPU holds at once is not scanned in turns: with up to 64 numbers a lane.
+/// What the GPU holds at once is not scanned in turns: there is room for all its blocks. Where a
+/// length is too much, so are all longer ones.
 #[test]
-fn middle_lengths() {
-    let engines = engines::<f32>(90, true, CHEAP);
-    let held = |len| match engines.choose(input(len)).cut {
-        Cut::Rows(plan) if !plan.by_ticket => len as u64 / plan.blocks,
-        other => panic!("{len}: {other:?}"),
-    };
-    let tiles = [
-        1 << 20,
-        1_100_000,
-        2_700_000,
-        2_710_000,
-        3_240_000,
-        3_250_000,
-        4_325_000,
-    ];
-    // One with more elements a warp follows one with more blocks.
-    let tiles = tiles.map(held).map(u64::next_power_of_two);
-    assert_eq!(tiles, [8192, 4096, 4096, 4096, 4096, 8192, 8192]);
-    assert_eq!(name(&engines, 4_330_000, true), "wave");
-}
-
-/// If one block a multiprocessor holds all, few warps that hold much are faster by cheap
-/// operators, and many warps by those that cost more.
-#[test]
-fn one_block_a_multiprocessor() {
-    fn check<T: Element>(cost: u32, len: usize, warps: u32, elements_of_a_lane: u64) {
-        let engines = engines::<T>(90, true, cost);
-        let Cut::Rows(plan) = engines.choose(input(len)).cut else {
-            panic!("{len} elements");
-        };
-        let lanes = plan.blocks * u64::from(32 * plan.warps);
-        let elements = (len as u64).div_ceil(lanes).next_power_of_two();
-        let found = (plan.blocks, plan.warps, elements);
-        assert_eq!(found, (129, warps, elements_of_a_lane), "{len} elements");
+fn all_blocks_are_there_at_once_up_to_some_length() {
+    fn check<T: Element>(operators: &[(bool, u32)]) {
+        for &(commutes, cost) in operators {
+            let engines = engines::<T>(90, commutes, cost);
+            let mut ended = false;
+            let lengths = (8..26).flat_map(|log| (16..32).map(move |part| part << (log - 4)));
+            for len in lengths {
+                let choice = engines.choose(input(len));
+                let what = format!("{} bytes, {commutes}, {cost}, {len}", size_of::<T>());
+                let held = match choice.cut {
+                    Cut::Block(..) => true,
+                    Cut::Rows(plan) => !plan.by_ticket,
+                    _ => false,
+                };
+                assert!(!held || !ended, "{what}");
+                if let (Cut::Rows(plan), Engine::Rows(policy), true) =
+                    (&choice.cut, choice.engine, held)
+                {
+                    let room = u64::from(MULTIPROCESSORS * policy.blocks);
+                    assert!(plan.blocks <= room, "{what}: {policy:?}");
+                }
+                ended = !held;
+            }
+            assert!(ended, "{} bytes", size_of::<T>());
+        }
     }
-    check::<f32>(19, 1_050_000, 8, 32);
-    check::<f32>(20, 1_050_000, 16, 16);
-    check::<u16>(CHEAP, 2_100_000, 8, 64);
-    check::<u8>(CHEAP, 2_100_000, 16, 32);
-    check::<f64>(CHEAP, 525_000, 8, 16);
-    check::<f64>(CHEAP, 1_050_000, 16, 16);
+    let all = &[(true, CHEAP), (false, CHEAP), (false, 20), (false, 90)];
+    check::<u8>(all);
+    check::<f32>(all);
+    check::<f64>(all);
+    check::<[f32; 3]>(all);
+    check::<[f64; 3]>(all);
+    check::<[f32; 9]>(all);
+    check::<[f64; 8]>(all);
 }
 
-/// As the documentation of `Scan::load` says.
-#[test]
-fn a_scan_has_some_kernels() {
-    fn most<T: Element>() -> usize {
-        let engines = (0..300).map(|cost| engines::<T>(90, true, cost));
-        engines
-            .map(|engines| engines.kernels().count())
-            .max()
-            .unwrap()
-    }
-    let most = [
-        most::<u8>(),
-        most::<f32>(),
-        most::<f64>(),
-        most::<[f64; 2]>(),
-        most::<[f64; 4]>(),
-        most::<[f32; 9]>(),
-        most::<[f64; 8]>(),
-    ];
-    assert_eq!(most.into_iter().max(), Some(13));
-}
-
-/// Items that are widened leave registers for five blocks of four warps, not for six.
+/// Items that are widened leave registers for fewer blocks.
 #[test]
 fn widened_items() {
-    fn policies<T: Element>() -> Vec<u32> {
+    fn most_blocks<T: Element>() -> Option<u32> {
         let policies = RowPolicy::for_scans_at_once(Layouts::of_slice::<T>(), 90, CHEAP);
-        policies.iter().map(|policy| policy.blocks).collect()
+        policies.iter().map(|policy| policy.blocks).max()
     }
-    assert!(policies::<f32>().contains(&6));
-    assert_eq!(policies::<half::f16>(), [1, 5, 4]);
+    let widened = most_blocks::<half::f16>();
+    assert!(widened.is_some() && widened < most_blocks::<f32>());
 }
 
 /// The wave engine hides a medium cost behind memory, up to some length.
@@ -214,48 +186,6 @@ fn long_elements() {
     assert_eq!(names(&compute_bound), ["rows", "wave, anywhere", "levels"]);
     let compute_bound = engines::<[f32; 9]>(90, false, 46);
     assert_eq!(names(&compute_bound), ["rows", "wave, anywhere", "shares"]);
-}
-
-/// What a GPU holds at once takes one launch, also of long elements: as many as the documentation
-/// of `Scan` says. Waves take what comes next.
-#[test]
-fn long_elements_at_once() {
-    fn check<T: Element>(most: usize, operators: &[(bool, u32)]) {
-        for &(commutes, cost) in operators {
-            let engines = engines::<T>(90, commutes, cost);
-            let what = format!("{} bytes, {commutes}, {cost}", size_of::<T>());
-            assert_eq!(name(&engines, most - 1, true), "rows", "{what}");
-            let next = match size_of::<T>() {
-                ..=28 if cost >= 25 => "shares",
-                _ => "wave",
-            };
-            assert_eq!(name(&engines, most + 1, true), next, "{what}");
-        }
-    }
-    let all = &[(true, CHEAP), (false, CHEAP), (false, 20), (false, 89)];
-    check::<[f32; 5]>(135_168, all);
-    check::<[f64; 3]>(135_168, all);
-    check::<[f32; 7]>(135_168, all);
-    check::<[f64; 4]>(67_584, all);
-    check::<[f32; 9]>(67_584, all);
-    check::<[f64; 5]>(67_584, all);
-    check::<[f32; 13]>(67_584, all);
-    check::<[f64; 8]>(67_584, all);
-    check::<[f32; 9]>(33_792, &[(false, 90)]);
-    check::<[f64; 5]>(33_792, &[(false, 90)]);
-}
-
-/// Three floats have two shapes of blocks: for sums, and for what costs more.
-#[test]
-fn the_cost_decides_on_the_shape_of_blocks() {
-    let warps = |cost| {
-        let engines = engines::<[f32; 3]>(90, false, cost);
-        match engines.choose(input(1 << 28)).cut {
-            Cut::Wave(plan) => plan.policy.warps,
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!([CHEAP, 19, 20, 23].map(warps), [8, 8, 16, 16]);
 }
 
 #[test]

@@ -236,12 +236,10 @@ fn scan_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
 /// take the form as a value, [`Prefixes`].
 ///
 /// On a GPU a call enqueues one launch for elements of up to 16 bytes, which reads and writes every
-/// element once. For longer elements it is one launch for what the GPU holds at once, some ten
-/// thousand elements, 3 up to a tile squared, and so on; from 3 launches on, every element is read
-/// twice. Many more take one launch, and are read once, if the operator
-/// [commutes](crate::Monoid::COMMUTATIVE), and often if it is cheap:
-/// [`cuda::Scan`](crate::cuda::Scan) says when. Calls return without waiting; [`Buffer::to_vec`]
-/// waits.
+/// element once. So it is for most scans of longer elements. Others take several launches, which
+/// read every element twice: [`cuda::Scan`](crate::cuda::Scan) says what that depends on. Calls
+/// return without waiting; [`Buffer::to_vec`] waits.
+///
 /// Memory: a workspace that the device keeps, for the sums of tiles; less than 1% of a long input.
 ///
 /// # Errors

@@ -35,11 +35,12 @@ pub(crate) const MOST_VALUE: usize = 16;
 ///
 /// # Launches
 ///
-/// Up to 1024 keys take one launch. Some more take one for each 8 times as many: blocks sort runs,
-/// and merge 8 of them at a time. More take one that reads all keys and
-/// counts their digits, and one for each byte of a key; a launch for a digit that all keys share
-/// ends at once. One or two small launches come before these. The algorithm is that of Adinets and
-/// Merrill, "Onesweep: a faster least significant digit radix sort for GPUs" (2022).
+/// As many keys as one block sorts take one launch. Some more take a few: blocks sort runs, and each
+/// further launch merges several of them at a time. More keys take one launch that reads all of them
+/// and counts their digits, and one for each byte of a key; a launch for a digit that all keys share
+/// ends at once. One or two small launches come before these. Where one way ends and the next begins
+/// depends on the size of a key. The algorithm is that of Adinets and Merrill, "Onesweep: a faster
+/// least significant digit radix sort for GPUs" (2022).
 ///
 /// # The workspace
 ///

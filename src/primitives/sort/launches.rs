@@ -3,11 +3,9 @@
 // Only launches read all of it.
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
-use super::kernel::{
-    BEGIN, COPY, COUNT, MERGE, PASS, RUNS, SortPlan, SortShape,
-};
-use super::tuning::{COUNT_THREADS, MERGE_THREADS};
+use super::kernel::{BEGIN, COPY, COUNT, MERGE, PASS, RUNS, SortPlan, SortShape};
 use super::order::Sortable;
+use super::tuning::{COUNT_THREADS, MERGE_THREADS};
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, Launched, Machine};
 use crate::render::Function;

@@ -48,20 +48,21 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 ///
 /// # Launches
 ///
-/// Short inputs take one launch of one block, and rows one of a block a row. Up to some millions of
-/// items take one launch, too. Longer inputs take three: the first draws a sample and bounds what
+/// Short inputs take one launch of one block, and rows one of a block a row. Middle lengths take one
+/// launch, too. Longer inputs take three: the first draws a sample and bounds what
 /// can be among the first `k`; the second reads all items once, and stores those within the bound;
 /// the third sorts them. If the bound was wrong, which is less likely than 10^-9, the last one
 /// finds the items by itself, slowly.
 ///
-/// From a `k` of 1025 on, the candidates are sorted by a [`SortPairs`], by place and by rank. From
-/// an eighth of the items on, all are sorted.
+/// Where `k` is more than one block sorts, the candidates are sorted by a [`SortPairs`], by place
+/// and by rank. Where it is a large part of the items, all are sorted.
 ///
 /// # The workspace
 ///
-/// As for [`Scan`](crate::cuda::Scan); they can share one. It has room for up to 32,768 candidates,
-/// of the size of an item and 8 bytes each, for rows 8192 for each. With sorts it has room for
-/// `3 k` more, or for all items, and for what [`SortPairs`] needs for as many.
+/// As for [`Scan`](crate::cuda::Scan); they can share one. It has room for some ten thousand
+/// candidates, of the size of an item and 8 bytes each, for each row that is found at once. With sorts it has
+/// room for several times `k` more, or for all items, and for what [`SortPairs`] needs for as many.
+/// [`workspace_bytes`](TopK::workspace_bytes) says how much that is.
 #[derive(Debug)]
 pub struct TopK<F: Form<Item: Candidate>> {
     context: Arc<CudaContext>,
@@ -148,10 +149,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     /// Those of a call with so many items; [`Error::Driver`].
     pub fn explain(&self, len: usize, k: usize) -> Result<Explanation> {
         let machine = context_machine(&self.context)?;
-        Top::<F>::explain(
-            self.plan(1, len, k),
-            machine.multiprocessors,
-        )
+        Top::<F>::explain(self.plan(1, len, k), machine.multiprocessors)
     }
 
     /// Enqueues the greatest items of `input` into the first output, which has room for `k`, where

@@ -189,6 +189,7 @@ pub struct TopPlan {
 
 /// What does the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TopWay {
     /// A block a row.
     Rows,

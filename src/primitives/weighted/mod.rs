@@ -29,13 +29,13 @@ use cpu::add_up;
 ///
 /// On the CPU, where additions are exact, memory is a sum for each bin and thread, but never more
 /// than 256 MiB, or one table. Otherwise each thread adds up bins of its own, so the call takes as
-/// long as the fullest bins. Up to 4096 bins, weights are sorted by bin first. Memory is 2^17
-/// weights for each thread, with the bins of their items; and for each bin some 40 bytes, 4 a
-/// thread, and a sum for each binary digit of its items. More bins are sorted by group. Memory is
-/// 2^18 weights with the bins of their items, or 8 for each bin where that is more, but never more
-/// than there are. If there are more than these, it is also nine weights for each bin, one for each
-/// binary digit of an eighth of the most items of a bin, and 4 bytes for each group and each share
-/// of the weights.
+/// long as the fullest bins. Of few bins, weights are sorted by bin first. Memory is some hundred
+/// thousand weights for each thread, with the bins of their items; and for each bin some 40 bytes,
+/// 4 a thread, and a sum for each binary digit of its items. More bins are sorted by group. Memory
+/// is some hundred thousand weights with the bins of their items, or several for each bin where
+/// that is more, but never more than there are. If there are more than these, it is also
+/// nine weights for each bin, one for each binary digit of an eighth of the most items of a bin, and
+/// 4 bytes for each group and each share of the weights.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};

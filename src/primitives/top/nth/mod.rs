@@ -53,18 +53,17 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: that of [`bottom_k`](crate::bottom_k) where the places are below 1024. Otherwise
+/// Complexity: that of [`bottom_k`](crate::bottom_k) where all places are among the first. Otherwise
 /// each digit of the ranks takes one reading of all items. So a place takes O(n), whatever they
-/// are. More than 32 places take a [`sort`](crate::sort()). So do up to 8192 items; on a GPU up to
-/// 65,536, and from 2^35 on.
+/// are. Many places take a [`sort`](crate::sort()). So do few items; on a GPU, also 2^35 and more.
 ///
-/// - The CPU reads digits of 12 bits, until no more than an eighth of the items can be wanted.
-///   Another reading copies these.
-/// - A GPU reads digits of 11 bits for up to 4 places, and of 8 bits for more. Where a wanted item
-///   is a zero or a NaN, digits of positions follow: of equal items the first comes first.
+/// - The CPU reads digits until a small part of the items can be wanted. Another reading copies
+///   these.
+/// - A GPU reads longer digits for few places than for many. Where a wanted item is a zero or a
+///   NaN, digits of positions follow: of equal items the first comes first.
 ///
-/// Memory: on the CPU a rank and a position for each item that is copied, twice; on a GPU 64 KiB;
-/// that of a sort where items are sorted.
+/// Memory: on the CPU a rank and a position for each item that is copied, twice; on a GPU tables of
+/// less than 1 MiB; that of a sort where items are sorted.
 ///
 /// # Errors
 ///
