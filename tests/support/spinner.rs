@@ -54,6 +54,7 @@ impl Spinner {
         let image = match target {
             Target::Cubin(_) => Ptx::from_binary(image),
             Target::Ptx(_) => Ptx::from_src(String::from_utf8_lossy(&image).trim_end_matches('\0')),
+            other => panic!("nothing loads {other:?}"),
         };
         let module = context.load_module(image).unwrap();
         let function = module.load_function("spin").unwrap();
