@@ -66,7 +66,7 @@ impl Explanation {
         })
     }
 
-    /// The name of the engine; of primitives that the engines do not run, that of the way they take.
+    /// The name of the engine; of primitives that no engine runs, that of the way that they take.
     /// Where one primitive follows another, it is that of the first.
     pub fn engine(&self) -> &'static str {
         self.engine

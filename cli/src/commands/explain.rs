@@ -198,10 +198,11 @@ fn explain_others(arguments: &ExplainArguments, machine: Machine) -> Result<Expl
             }
             Explained::Merge => codegen::explain_merge::<T>(items),
             Explained::Histogram => {
-                let count = needed(arguments.bins, "--bins", "the number of bins, such as --bins 256")?;
+                let what = "the number of bins, such as --bins 256";
+                let count = needed(arguments.bins, "--bins", what)?;
                 let bins = Bins::even(0.0, count as f64, count)?;
                 // Halves are counted as the `f32` that they are.
-            codegen::explain_histogram::<Slice<<T as Number>::Bound>>(machine, &bins, items)
+                codegen::explain_histogram::<Slice<<T as Number>::Bound>>(machine, &bins, items)
             }
             Explained::Collect => codegen::explain_collect::<Slice<T>>(machine, items),
             Explained::Decode => codegen::explain_expand(items, segments_of(arguments)?),
