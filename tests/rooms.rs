@@ -381,8 +381,8 @@ const FORCED: &[(&str, &str)] = &[
     ("sort/kernel.rs", "DIGITS"),
 ];
 
-/// Other numbers are in tables: kernels and plans have no constants of their own, and choose none by
-/// the size of an element.
+/// Other numbers are in tables: kernels and plans have no constants of their own, and choose none
+/// by the size of an element.
 #[test]
 fn kernels_and_plans_have_no_numbers_of_their_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/primitives");

@@ -294,8 +294,8 @@ impl<P: Site> Shard<'_, P> {
     /// [`Prefixes`] has.
     ///
     /// One exchange. Each rank reads its part twice: once for its nodes, and once to scan it from
-    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner): on a GPU, one
-    /// launch or three.
+    /// the nodes of the ranks before. That scan is one of [`Scanner`](crate::Scanner): on a GPU,
+    /// one launch or three.
     pub fn scan<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -1,5 +1,5 @@
-//! Scans on a GPU have the oracle's bits by every engine: around the ends of tiles and waves, and up
-//! to where the GPU holds all at once.
+//! Scans on a GPU have the oracle's bits by every engine: around the ends of tiles and waves, and
+//! up to where the GPU holds all at once.
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, oracle, skip, stream};

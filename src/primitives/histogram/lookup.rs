@@ -124,9 +124,9 @@ impl Segment {
 }
 
 impl Lookup {
-    /// The lookup of a table. It has as many cells as tell all edges apart, or as is worth it, if one
-    /// of `rooms` has the bytes for them. Otherwise it has as many as the last of `rooms` takes,
-    /// which is at least `LEAST_ROOM`.
+    /// The lookup of a table. It has as many cells as tell all edges apart, or as is worth it, if
+    /// one of `rooms` has the bytes for them. Otherwise it has as many as the last of `rooms`
+    /// takes, which is at least `LEAST_ROOM`.
     pub(crate) fn new<T: Binned>(table: &Table<T>, rooms: &[usize]) -> Lookup {
         let last_room = rooms
             .last()

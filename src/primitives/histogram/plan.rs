@@ -393,8 +393,8 @@ mod tests {
         }
     }
 
-    /// What fits is in shared memory, in counters of 16 bits if no others fit, and if there are items
-    /// enough for each.
+    /// What fits is in shared memory, in counters of 16 bits if no others fit, and if there are
+    /// items enough for each.
     #[test]
     fn counters_are_where_there_is_room() {
         use HistogramPlace::{Global, Narrow, Shared};

@@ -89,8 +89,8 @@ impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     /// Loads the kernels that calls of all lengths need. That takes under 4 µs if this process has
     /// them already, 2 to 7 ms from the disk cache, and 0.5 to 2 s if they must be compiled on 16
-    /// cores, side by side: up to 5 s for operators of a hundred instructions. There are several, so
-    /// few cores take longer.
+    /// cores, side by side: up to 5 s for operators of a hundred instructions. There are several,
+    /// so few cores take longer.
     ///
     /// # Errors
     ///

@@ -341,8 +341,8 @@ impl Device {
     /// ```
     ///
     /// A GPU scans a piece in one launch, or in three if it is long, wherever it starts and ends,
-    /// and reads it once. What passes from one piece to the next stays in the GPU's memory, so calls
-    /// do not wait for each other.
+    /// and reads it once. What passes from one piece to the next stays in the GPU's memory, so
+    /// calls do not wait for each other.
     pub fn scanner<T: Element, Op: Monoid<T>>(
         &self,
         prefixes: Prefixes<T>,

@@ -2,9 +2,9 @@
 //! shared memory of each.
 //!
 //! Measured: an NVIDIA H200, 2026-11-28, `f32` alone, by a program that loaded these kernels and is
-//! not kept. Blocks of 8 warps took 170 µs for sums of segments of 1000 where 4 took 126. Scans with
-//! five blocks a multiprocessor took a quarter longer than with seven. The rows of other sizes were
-//! not measured alone.
+//! not kept. Blocks of 8 warps took 170 µs for sums of segments of 1000 where 4 took 126. Scans
+//! with five blocks a multiprocessor took a quarter longer than with seven. The rows of other sizes
+//! were not measured alone.
 
 use super::kernel::SegmentedPolicy;
 

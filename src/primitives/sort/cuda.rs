@@ -35,13 +35,13 @@ pub(crate) const MOST_VALUE: usize = 16;
 ///
 /// # Launches
 ///
-/// As many keys as one block sorts take one launch. Some more take a few: blocks sort runs, and each
-/// further launch merges several of them at a time. More keys take one launch that reads all of them
-/// and counts their digits, and one for each byte of a key; a launch for a digit that all keys share
-/// ends at once. One or two small launches come before these. Where one way ends and the next begins
-/// depends on the size of a key; [`explain`](Sort::explain) says it for a length. The algorithm is
-/// that of Adinets and Merrill, "Onesweep: a faster least significant digit radix sort for GPUs"
-/// (2022).
+/// As many keys as one block sorts take one launch. Some more take a few: blocks sort runs, and
+/// each further launch merges several of them at a time. More keys take one launch that reads all
+/// of them and counts their digits, and one for each byte of a key; a launch for a digit that all
+/// keys share ends at once. One or two small launches come before these. Where one way ends and the
+/// next begins depends on the size of a key; [`explain`](Sort::explain) says it for a length. The
+/// algorithm is that of Adinets and Merrill, "Onesweep: a faster least significant digit radix sort
+/// for GPUs" (2022).
 ///
 /// # The workspace
 ///

@@ -48,11 +48,11 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 ///
 /// # Launches
 ///
-/// Short inputs take one launch of one block, and rows one of a block a row. Middle lengths take one
-/// launch, too. Longer inputs take three: the first draws a sample and bounds what
-/// can be among the first `k`; the second reads all items once, and stores those within the bound;
-/// the third sorts them. If the bound was wrong, which is less likely than 10^-9, the last one
-/// finds the items by itself, slowly.
+/// Short inputs take one launch of one block, and rows one of a block a row. Middle lengths take
+/// one launch, too. Longer inputs take three: the first draws a sample and bounds what can be among
+/// the first `k`; the second reads all items once, and stores those within the bound; the third
+/// sorts them. If the bound was wrong, which is less likely than 10^-9, the last one finds the
+/// items by itself, slowly.
 ///
 /// Where `k` is more than one block sorts, the candidates are sorted by a [`SortPairs`], by place
 /// and by rank. Where it is a large part of the items, all are sorted.
@@ -60,9 +60,9 @@ type BitsOf<F> = <KeyOf<F> as Sortable>::Bits;
 /// # The workspace
 ///
 /// As for [`Scan`](crate::cuda::Scan); they can share one. It has room for some ten thousand
-/// candidates, of the size of an item and 8 bytes each, for each row that is found at once. With sorts it has
-/// room for several times `k` more, or for all items, and for what [`SortPairs`] needs for as many.
-/// [`workspace_bytes`](TopK::workspace_bytes) says how much that is.
+/// candidates, of the size of an item and 8 bytes each, for each row that is found at once. With
+/// sorts it has room for several times `k` more, or for all items, and for what [`SortPairs`] needs
+/// for as many. [`workspace_bytes`](TopK::workspace_bytes) says how much that is.
 #[derive(Debug)]
 pub struct TopK<F: Form<Item: Candidate>> {
     context: Arc<CudaContext>,

@@ -33,9 +33,9 @@ use cpu::add_up;
 /// thousand weights for each thread, with the bins of their items; and for each bin some 40 bytes,
 /// 4 a thread, and a sum for each binary digit of its items. More bins are sorted by group. Memory
 /// is some hundred thousand weights with the bins of their items, or several for each bin where
-/// that is more, but never more than there are. If there are more than these, it is also
-/// nine weights for each bin, one for each binary digit of an eighth of the most items of a bin, and
-/// 4 bytes for each group and each share of the weights.
+/// that is more, but never more than there are. If there are more than these, it is also nine
+/// weights for each bin, one for each binary digit of an eighth of the most items of a bin, and 4
+/// bytes for each group and each share of the weights.
 ///
 /// ```
 /// use warpfold::{Bins, histogram_weighted};

@@ -4,9 +4,9 @@
 
 use super::WaveRow;
 
-/// By costlier operators: the least cost of such an operator, and the shape, the costliest first. Of
-/// saturating sums of signed bytes, of choices between two signed bytes by several conditions, of
-/// merged means (12 bytes), of quaternions of `f64`, and of products of matrices (36 bytes).
+/// By costlier operators: the least cost of such an operator, and the shape, the costliest first.
+/// Of saturating sums of signed bytes, of choices between two signed bytes by several conditions,
+/// of merged means (12 bytes), of quaternions of `f64`, and of products of matrices (36 bytes).
 #[rustfmt::skip]
 pub(super) const SLOWEST: &[(u32, WaveRow)] = &[
     (5, WaveRow {

@@ -53,9 +53,10 @@ pub fn select_nth<K: Sortable + Candidate<Key = K>>(
 /// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
-/// Complexity: that of [`bottom_k`](crate::bottom_k) where all places are among the first. Otherwise
-/// each digit of the ranks takes one reading of all items. So a place takes O(n), whatever they
-/// are. Many places take a [`sort`](crate::sort()). So do few items; on a GPU, also 2^35 and more.
+/// Complexity: that of [`bottom_k`](crate::bottom_k) where all places are among the first.
+/// Otherwise each digit of the ranks takes one reading of all items. So a place takes O(n),
+/// whatever they are. Many places take a [`sort`](crate::sort()). So do few items; on a GPU, also
+/// 2^35 and more.
 ///
 /// - The CPU reads digits until a small part of the items can be wanted. Another reading copies
 ///   these.

@@ -27,8 +27,8 @@ pub(super) const DIGITS: [(u32, usize); 2] = [(11, 4), (8, MANY)];
 /// alone.
 pub(super) const SHORT_ON_THE_CPU: usize = 8192;
 
-/// Up to so many are on a GPU. 30,000 `f32` were sorted in 71 µs and counted in 90; 100,000 were counted in
-/// 86, and sorted in 96.
+/// Up to so many are on a GPU. 30,000 `f32` were sorted in 71 µs and counted in 90; 100,000 were
+/// counted in 86, and sorted in 96.
 pub(super) const SHORT: usize = 1 << 16;
 
 /// Up to so many items are sorted by one block of a GPU, and kept in a core's own cache. Not
