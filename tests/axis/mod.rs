@@ -5,10 +5,10 @@ mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;
 mod emulated;
+mod host;
 mod into;
 mod moments;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
-mod on_the_host;
 mod positions;
 mod vectors;

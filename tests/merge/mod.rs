@@ -3,9 +3,9 @@
 #[cfg(feature = "cuda")]
 mod compiled;
 mod emulated;
-#[cfg(feature = "cuda")]
-mod gpu;
 mod host;
+#[cfg(feature = "cuda")]
+mod on_the_gpu;
 
 use crate::sort::cases::{Floats, Key, compare};
 use crate::support::data::Random;

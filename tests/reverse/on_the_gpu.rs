@@ -1,6 +1,6 @@
 //! All engines of a GPU, as they are chosen.
 
-use super::on_the_host::expected;
+use super::host::expected;
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::operators::{Bicyclic, BicyclicProduct, Bracketing, Sums};
 use crate::support::{captured, gpu, stream};

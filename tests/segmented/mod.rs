@@ -4,14 +4,14 @@
 mod cases;
 mod emulated;
 mod expansion;
+mod host;
 #[cfg(feature = "cuda")]
 mod keys_on_the_gpu;
 #[cfg(feature = "cuda")]
 mod on_the_gpu;
-mod on_the_host;
 mod ranges;
 mod scans_emulated;
+mod scans_host;
 #[cfg(feature = "cuda")]
 mod scans_on_the_gpu;
-mod scans_on_the_host;
 mod statistics;

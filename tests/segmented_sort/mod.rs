@@ -5,7 +5,7 @@ mod compiled;
 mod devices;
 mod emulated;
 #[cfg(feature = "cuda")]
-mod gpu;
+mod on_the_gpu;
 
 use crate::sort::cases::{Floats, Key, by_places, oracle};
 use crate::support::data::Random;

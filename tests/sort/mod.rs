@@ -4,7 +4,7 @@ mod by_key;
 pub(crate) mod cases;
 #[cfg(feature = "cuda")]
 mod compiled;
-mod cpu;
+mod devices;
 pub(crate) mod emulated;
 #[cfg(feature = "cuda")]
-mod gpu;
+mod on_the_gpu;

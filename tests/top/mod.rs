@@ -4,7 +4,7 @@
 mod compiled;
 mod devices;
 mod emulated;
-#[cfg(feature = "cuda")]
-mod gpu;
 mod nth_emulated;
+#[cfg(feature = "cuda")]
+mod on_the_gpu;
 mod quantiles;
