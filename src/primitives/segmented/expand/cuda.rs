@@ -1,5 +1,7 @@
 //! Expansion for callers that bring their own stream and slices.
 
+#[cfg(doc)]
+use crate::Error;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::Loaded;
 use crate::cuda::launch::{Grid, launch};
