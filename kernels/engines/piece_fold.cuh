@@ -80,7 +80,7 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         A of_chunk = sink.init;  // of chunk l in lane l
 #pragma unroll 1
         for (int i = 0; i < PER_WARP; i++) {
-            A sum = fold_whole_chunk(tile, warp_index() * PER_WARP + i);
+            A sum = fold_whole_chunk(*this, tile, warp_index() * PER_WARP + i);
             of_chunk = choose(lane == i, sum, of_chunk);
         }
         LaneTree<Operator, A, PER_WARP> chunks;
@@ -89,15 +89,19 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         if (warp_index() == 0) this->sums(state).publish(first + tile.number, sum);
     }
 
-    __device__ __forceinline__ A fold_whole_chunk(const Tile& tile, int chunk) const {
+    /// The sum of a chunk of which all items are there. A function of its own: where it is part of
+    /// others, the compiler keeps what they need in local memory, and odd addresses take half as
+    /// long again.
+    static __device__ __noinline__ A fold_whole_chunk(const PieceFold& engine, const Tile& tile,
+                                                      int chunk) {
         Rows rows;
-        this->load(rows, tile, chunk * CHUNK);
+        engine.load(rows, tile, chunk * CHUNK);
         Chunk folded;
-        folded.fold(sink, rows);
+        folded.fold(engine.sink, rows);
         return folded.sum;
     }
 
-    /// A function of its own, so that whole tiles have their registers for themselves.
+    /// A function of its own, too, so that whole tiles have their registers for themselves.
     static __device__ __noinline__ void fold_edge(PieceFold engine, Edge edge,
                                                   WorkspaceHeader::State state) {
         engine.fold_edge(edge, state);
@@ -145,7 +149,7 @@ struct PieceFold : PieceTiles<Sink, Source, Policy,
         bool has_end = edge.is_last && chunk == end / CHUNK && end > 0;
         bool has_items = edge.from < at + CHUNK && at < end;
         if (!has_begin && !has_end)
-            return has_items ? fold_whole_chunk(edge.tile, chunk) : sink.init;
+            return has_items ? fold_whole_chunk(*this, edge.tile, chunk) : sink.init;
         EdgeItems items;
         this->load_edge(items, edge, chunk);
         A of_row = this->fold_rows(items);  // of row l % ROWS in lane l
