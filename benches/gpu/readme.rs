@@ -160,7 +160,7 @@ pub(crate) fn markdown(run: &Run) -> String {
     let mut text = wrapped(&format!(
         "**How fast**, on an {gpu}, beside CUB {cub} in the same run: 🔴 where CUB is faster, bold \
          where ours takes less than four fifths of its time. [BENCHMARKS.md](BENCHMARKS.md) says more."
-    )) + "\n";
+    )) + "\n\n";
     let mut table = Table::new(&["", "elements", "of a copy's speed", "CUB's time over ours"]);
     for line in LINES {
         let found = line.cells.iter().filter_map(|name| find(run, name, line));
