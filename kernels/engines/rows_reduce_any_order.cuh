@@ -1,7 +1,7 @@
 // The rows engine for reductions in any order, by operators that are exact and commute: one launch,
 // any length. The order of its steps does not show.
 //
-// The law's tree takes exchanges between lanes for every row of elements (rows_reduce.cuh). Here
+// The law's tree takes exchanges between lanes for every row of elements (rows_fold.cuh). Here
 // each lane folds all that it reads by itself, and lanes, warps and blocks exchange sums once.
 //
 //   1. The warps of the grid share out the whole runs, a batch at a time. Less than a warp of

@@ -284,7 +284,7 @@ impl ReducePlan {
         }
     }
 
-    /// The most parts of a group: `BlockFolder::MOST_PARTS` in `kernels/engines/rows_reduce.cuh`.
+    /// The most parts of a group: `BlockFolder::MOST_PARTS` in `kernels/engines/rows_fold.cuh`.
     /// A block has room for their sums.
     const MOST_PARTS: u32 = 256;
 
