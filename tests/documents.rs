@@ -23,7 +23,7 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// What is written in them.
-const ENDINGS: &[&str] = &["md", "rs", "cuh", "cu", "jinja", "hpp", "py"];
+const ENDINGS: &[&str] = &["md", "rs", "cuh", "cu", "jinja", "hpp", "cpp", "py", "sh"];
 
 /// A path within backticks that names a file is one that is there: below the root, or beside the
 /// file that names it.
@@ -42,10 +42,14 @@ fn files_that_are_named_are_there() {
     }
     let (mut named, mut missing) = (0, Vec::new());
     for file in texts {
-        let is_text = |ending: &std::ffi::OsStr| ENDINGS.iter().any(|known| ending == *known);
+        // Scripts have no ending.
+        let is_text = match file.extension() {
+            Some(ending) => ENDINGS.iter().any(|known| ending == *known),
+            None => file.starts_with(root.join("scripts")),
+        };
         // What stood in the repository on a day.
         let is_history = file.starts_with(root.join("docs/notebook"));
-        if is_history || !file.extension().is_some_and(is_text) {
+        if is_history || !is_text {
             continue;
         }
         let text = String::from_utf8(fs::read(&file).unwrap()).unwrap();

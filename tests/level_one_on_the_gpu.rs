@@ -2,7 +2,7 @@
 //! NVIDIA's sanitizer reports.
 
 use crate::support::data::{assert_same, sample};
-use crate::support::{skip, stream};
+use crate::support::{oracle, skip, stream};
 use std::path::PathBuf;
 use std::process::Command;
 use warpfold::ops::{Add, Max};
@@ -28,13 +28,27 @@ fn calls_on_host_slices() {
     warpfold::scan_in_place::<f32, Add>(Prefixes::inclusive(), &mut in_place).unwrap();
     assert_same(&in_place, &scanned, "in place");
 
-    let sorted = warpfold::sort(&data, Order::ascending()).unwrap();
-    assert_eq!(sorted.len(), data.len());
-    let offsets = [0_u32, 10, 10, 100_000];
-    let offsets = Offsets::new(&offsets).unwrap();
-    warpfold::segmented_reduce::<f32, Max>(&data, offsets).unwrap();
+    let ascending = Order::ascending();
+    let sorted = warpfold::sort(&data, ascending).unwrap();
+    let expected = cpu.sort(&there, ascending).unwrap().to_vec().unwrap();
+    assert_same(&sorted, &expected, "sort");
+    let offsets = [0_u64, 10, 10, 100_000];
+    let segments = Offsets::new(&offsets).unwrap();
+    let folds = warpfold::segmented_reduce::<f32, Max>(&data, segments).unwrap();
+    let fold = |ends: &[u64]| {
+        let segment = &data[ends[0] as usize..ends[1] as usize];
+        oracle::reduce::<f32, Max>(segment, None)
+    };
+    let expected: Vec<f32> = offsets.windows(2).map(fold).collect();
+    assert_same(&folds, &expected, "segments");
     let axis = Axis::of(&[100, 1000], 0).unwrap();
-    warpfold::reduce_axis::<f32, Add>(&data[..100_000], axis).unwrap();
+    let sums = warpfold::reduce_axis::<f32, Add>(&data[..100_000], axis).unwrap();
+    let lane =
+        |inner: usize| -> Vec<f32> { (0..100).map(|row| data[row * 1000 + inner]).collect() };
+    let expected: Vec<f32> = (0..1000)
+        .map(|inner| oracle::reduce::<f32, Add>(&lane(inner), None))
+        .collect();
+    assert_same(&sums, &expected, "axis");
 
     let mut stream = warpfold::Reducer::<f32, Add>::new();
     stream.push(&data).unwrap();

@@ -159,7 +159,8 @@ pub(crate) fn markdown(run: &Run) -> String {
     let cub = run.machine.cub.as_deref().unwrap_or("none");
     let mut text = wrapped(&format!(
         "**How fast**, on an {gpu}, beside CUB {cub} in the same run: 🔴 where CUB is faster, bold \
-         where ours takes less than four fifths of its time. [BENCHMARKS.md](BENCHMARKS.md) says more."
+         where ours takes less than four fifths of its time. [BENCHMARKS.md](BENCHMARKS.md) says \
+         more."
     )) + "\n\n";
     let mut table = Table::new(&["", "elements", "of a copy's speed", "CUB's time over ours"]);
     for line in LINES {

@@ -85,8 +85,6 @@ fn everything_is_explained() {
                 assert!(text.contains("engine: "), "{text}");
                 assert!(text.contains("workspace: "), "{text}");
                 assert!(text.contains("depends on: "), "{text}");
-                let launches = text.matches(" launch: ").count();
-                assert!(launches > 0, "{text}");
                 assert!(items == 0 || !text.contains("launch: none"), "{text}");
             }
         }
@@ -121,7 +119,7 @@ fn wrong_questions_are_errors() {
         ("reduce --dtype u32 -n 2e12", "2000000000000"),
         (
             "reduce --dtype u32 -n 1.5",
-            "give a whole number, such as 1000 or 1e6",
+            "give a whole number up to 2^53, such as 1000 or 1e6",
         ),
         ("reduce --dtype u32 -n -3", "-3"),
         (

@@ -77,7 +77,8 @@ impl Explanation {
         &self.launches
     }
 
-    /// The bytes of a workspace that serves this call and all shorter ones.
+    /// The bytes of a workspace that serves this call. Of a reduction, a scan or a select it serves
+    /// all shorter ones, too.
     pub fn workspace_bytes(&self) -> usize {
         self.workspace_bytes
     }

@@ -161,14 +161,17 @@ pub(crate) enum Explained {
 }
 
 pub(crate) fn number_of_items(text: &str) -> Result<usize, String> {
-    if let Ok(items) = text.parse() {
-        return Ok(items);
-    }
-    // Powers of ten, and what else a float holds exactly.
-    const MOST: f64 = (1_u64 << 53) as f64;
-    match text.parse::<f64>() {
-        Ok(items) if (0.0..=MOST).contains(&items) && items.fract() == 0.0 => Ok(items as usize),
-        _ => Err("give a whole number, such as 1000 or 1e6".to_owned()),
+    const MOST: u64 = 1 << 53;
+    // Powers of ten, too, and what else a float holds exactly.
+    let of_float = || {
+        let items = text.parse::<f64>().ok()?;
+        let is_whole = (0.0..=MOST as f64).contains(&items) && items.fract() == 0.0;
+        is_whole.then_some(items as u64)
+    };
+    let items = text.parse().ok().or_else(of_float);
+    match items.filter(|items| *items <= MOST) {
+        Some(items) => Ok(items as usize),
+        None => Err("give a whole number up to 2^53, such as 1000 or 1e6".to_owned()),
     }
 }
 

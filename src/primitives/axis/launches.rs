@@ -123,7 +123,7 @@ impl Explaining {
                 true => self.rows.explain_scan(sum_bytes, of, self.item_bytes)?,
             };
             let because = format!(
-                "each lane is a row, a segment of its own, and {}",
+                "each lane is a row, and a segment of its own. By the number of items alone, {}",
                 said.because
             );
             return Ok(Explanation {

@@ -77,5 +77,5 @@ pub fn explain_sort_by<T: Element>(len: usize) -> Result<Explanation> {
 
 /// The bytes of a workspace for a sort by a comparison: room for all items.
 pub(super) fn sort_bytes(item_bytes: usize, len: usize) -> usize {
-    crate::engine::HEADER_BYTES + 256 + len * item_bytes
+    (crate::engine::HEADER_BYTES + 256).saturating_add(len.saturating_mul(item_bytes))
 }

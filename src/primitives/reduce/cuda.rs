@@ -100,7 +100,20 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Reduce<T, Op, F> {
     ///
     /// Those of [`load`](Reduce::load), and [`Error::Codegen`] for an engine that does not reduce,
     /// or a policy that it cannot have.
+    ///
+    /// A length on the device ([`up_to`](crate::cuda::up_to)) does not compile here, as with
+    /// [`load`](Reduce::load):
+    ///
+    /// ```compile_fail,E0080
+    /// # use warpfold::{codegen::Engine, cuda::{Reduce, UpTo, cudarc::driver::CudaContext}};
+    /// # use warpfold::{ops::Add, source::Slice};
+    /// let context = CudaContext::new(0)?;
+    /// Reduce::<f32, Add, UpTo<Slice<f32>>>::load_engine(&context, Engine::Levels)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        const { assert_element_size::<T>() };
+        const { assert_length_is_known::<F>() };
         Core::load_engine(context, engine, &Operator::of::<T, Op, F>()).map(Self::with)
     }
 

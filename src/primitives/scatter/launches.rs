@@ -19,7 +19,7 @@ pub(super) fn launches(len: usize, places: usize) -> impl Iterator<Item = Launch
 
 /// The bytes of a workspace for so many places: an owner of each.
 pub(super) fn workspace_bytes(places: usize) -> usize {
-    HEADER_BYTES + places * size_of::<u64>()
+    HEADER_BYTES.saturating_add(places.saturating_mul(size_of::<u64>()))
 }
 
 /// What storing `len` values in `places` places by their indices does on a GPU.

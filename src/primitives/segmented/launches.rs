@@ -123,7 +123,8 @@ pub(super) fn expand_launch(of: Extent) -> Option<Launched> {
 ///
 /// # Errors
 ///
-/// [`Error::Items`] if there are more than 2^38 items.
+/// [`Error::Items`] if there are more than 2^38 items, [`Error::Codegen`] if a grid cannot hold so
+/// many tiles.
 pub fn explain_expand(len: usize, count: usize) -> Result<Explanation> {
     let of = Extent { len, count };
     of.check()?;
@@ -136,7 +137,8 @@ pub fn explain_expand(len: usize, count: usize) -> Result<Explanation> {
 ///
 /// # Errors
 ///
-/// [`Error::Items`] if there are more than 2^38 items.
+/// [`Error::Items`] if there are more than 2^38 items, [`Error::Codegen`] if a grid cannot hold so
+/// many tiles.
 pub fn explain_segmented_reduce<T: Element>(
     machine: Machine,
     len: usize,
@@ -151,7 +153,8 @@ pub fn explain_segmented_reduce<T: Element>(
 ///
 /// # Errors
 ///
-/// [`Error::Items`] if there are more than 2^38 items.
+/// [`Error::Items`] if there are more than 2^38 items, [`Error::Codegen`] if a grid cannot hold so
+/// many tiles.
 pub fn explain_segmented_scan<T: Element>(len: usize, count: usize) -> Result<Explanation> {
     let (policy, sum_bytes) = (SegmentedPolicy::of::<T>(), accumulator_layout::<T>().size());
     policy.explain_scan(sum_bytes, Extent { len, count }, size_of::<T>())

@@ -25,7 +25,7 @@ impl SegmentedSortShape {
             Blocks::new(tiles, self.threads(), shared),
         );
         // Blocks share the tiles out: most have nothing to merge.
-        let most = u64::from(MERGE_BLOCKS * multiprocessors);
+        let most = u64::from(MERGE_BLOCKS) * u64::from(multiprocessors);
         let merging = Blocks::new(tiles.min(most), self.merge_threads(), shared);
         let merge = (0..self.levels(len)).map(move |_| (MERGE_NAMES[form], merging));
         (len > 0).then_some(sort).into_iter().chain(merge)
@@ -41,7 +41,7 @@ impl SegmentedSortShape {
         let why = match self.levels(len) {
             0 => "one tile holds all items".to_owned(),
             _ => format!(
-                "{} tiles hold all items, and segments cross them",
+                "{} tiles hold all items, and segments may cross them",
                 self.tiles(len)
             ),
         };

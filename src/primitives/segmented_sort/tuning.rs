@@ -16,7 +16,7 @@ pub(super) const WARPS: [u32; 2] = [8, 4];
 /// sort with places.
 pub(super) const BLOCKS: [u64; 2] = [5, 4];
 
-/// Of those that merge.
+/// The blocks that merge which are to have room on a multiprocessor.
 pub(super) const MERGE_BLOCKS: u32 = 5;
 
 /// The part of a tile's room that is left for the end of a short segment. So a short one has at

@@ -210,6 +210,7 @@ impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {
     /// Those of [`load`](Select::load), and [`Error::Codegen`] for a policy that the engine cannot
     /// have.
     pub fn load_engine(context: &Arc<CudaContext>, engine: Engine) -> Result<Self> {
+        const { assert_element_size::<T>() };
         require_driver()?;
         check::<kernel::Select<T, F, O>>(engine)?;
         let (rows, wave) = match engine {

@@ -70,7 +70,7 @@ impl SortPlan {
         let long = (!self.is_short()).then(|| {
             let tiles = self.tiles();
             // A block counts some thousands of keys at least.
-            let few = tiles.min(u64::from(4 * multiprocessors));
+            let few = tiles.min(4 * u64::from(multiprocessors));
             let begin = launch(&BEGIN, 0, 4, 256, 0);
             let count = launch(&COUNT, 0, few, COUNT_THREADS, shape.count_bytes());
             let copy = way.in_place.then(|| launch(&COPY, 0, few, 512, 0));

@@ -258,7 +258,7 @@ impl TopPlan {
             true => TopWay::Once,
             false => TopWay::Filter,
         };
-        // A multiprocessor has one block that sorts rows. All of them read as many times faster.
+        // A multiprocessor has one block that sorts rows. All together read so many times as fast.
         let at_once = self.multiprocessors;
         let in_blocks = self.columns * self.rows.div_ceil(at_once);
         let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / at_once);

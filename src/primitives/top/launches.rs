@@ -5,7 +5,7 @@
 
 use super::Candidate;
 use super::kernel::{Top, TopPlan, TopWay};
-use super::tuning::FILTER_BLOCKS;
+use super::tuning::{FILTER_BLOCKS, SORTED_PART};
 use crate::engine::candidates::Blocks;
 use crate::engine::{Explanation, Launched, Machine, sizes};
 use crate::primitives::sort::Sortable;
@@ -55,7 +55,10 @@ impl TopPlan {
         use TopStep::Launch;
 
         let (way, shape) = (self.way(), self.shape());
-        let (shared, multiprocessors) = (shape.shared_bytes(), u64::from(asked.multiprocessors));
+        let (shared, multiprocessors) = (
+            shape.shared_bytes(),
+            u64::from(asked.multiprocessors.max(1)),
+        );
         // Blocks that share out so many items.
         let most = u64::from(FILTER_BLOCKS) * multiprocessors;
         let shared_out = |items: u64, threads: u32, most: u64| {
@@ -127,7 +130,10 @@ impl TopPlan {
             ),
             TopWay::Sort => (
                 "sort",
-                format!("{k} of {} items are an eighth or more", self.columns),
+                format!(
+                    "{k} is more than one in {SORTED_PART} of {} items",
+                    self.columns
+                ),
             ),
         }
     }

@@ -1,5 +1,4 @@
-//! How the first of many items are found. What is said here of a whole GPU follows its number of
-//! multiprocessors, in [`TopPlan`](super::kernel::TopPlan).
+//! How the first of many items are found.
 //!
 //! Measured: an NVIDIA H200, 2026-11-28, together, by a program that is not kept; and 2026-11-29 by
 //! `bench-gpu top`. None was measured alone but where it says so.
