@@ -27,7 +27,7 @@ impl Estimate {
     /// How much less than their count the squared deviations are divided by: NumPy's `ddof`.
     ///
     /// ```
-    /// use warpfold::Estimate;
+    /// use warpfold::statistics::Estimate;
     ///
     /// assert_eq!(Estimate::Population.ddof(), 0);
     /// assert_eq!(Estimate::Sample.ddof(), 1);
