@@ -48,7 +48,8 @@ use warpfold::Device;
 
 const USAGE: &str = "\
 usage: cargo bench --all-features --bench gpu -- [FILTER]... [--quick] [--json FILE]
-       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]... [--into FILE] [--readme FILE] [--rows FILE] [--charts FOLDER]
+       cargo bench --all-features --bench gpu -- --report FILE [--report FILE]...
+                   [--into FILE] [--readme FILE] [--rows FILE] [--charts FOLDER]
 
 Without --report, measures what contains one of the FILTERs in its name, such as 'scan f32 add', 'reduce', 'segments', 'axes',
 'by key', 'sort', 'top', 'gather', 'scatter', 'loading', 'host data', 'pieces', 'shards',
@@ -57,7 +58,7 @@ Without --report, measures what contains one of the FILTERs in its name, such as
   --json FILE      where the figures go [default: bench-gpu.json, in target/ if that is there]
 
 With --report, which needs no GPU, makes the documents from such files, a run for each card.
-  --into FILE      the Markdown file whose part between the marks is replaced [default: BENCHMARKS.md]
+  --into FILE      the file with a part between marks, which is replaced [default: BENCHMARKS.md]
   --readme FILE    the one with the most important figures, of the first run [default: README.md]
   --rows FILE      where the table of every row goes [default: benches/results/rows.md]
   --charts FOLDER  where the charts go [default: benches/charts]

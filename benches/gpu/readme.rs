@@ -57,7 +57,7 @@ const LINES: &[Line] = &[
     },
     at(
         SHORTER,
-        "scan by costly operators: maps in 8 bytes, maps of `f64`, matrices",
+        "scan bound by computing: maps in 8 bytes, maps of `f64`, matrices",
         &[
             "scan maps compose",
             "scan f64x2 then",

@@ -216,7 +216,7 @@ pub(crate) enum PrimitiveName {
     ScanWave,
     /// All prefixes of long arrays that start anywhere, on GPUs of compute capability 9.0 to 10.x
     ScanWaveAnywhere,
-    /// All prefixes by a costly operator in one launch, on GPUs of compute capability 8.0 and above
+    /// All prefixes, bound by computing, in one launch, on GPUs of compute capability 8.0 and above
     ScanShares,
     /// The numbers that have a flag, which is a byte
     Select,

@@ -29,8 +29,8 @@ const ROWS: &[AxisRow] = &[
 /// The threads of a block.
 const THREADS: u32 = 256;
 
-/// Lanes are cut until there are so many chunks: more than the threads of any GPU, so that memory
-/// is kept busy.
+/// Lanes are cut until there are so many chunks: about as many as an H200 has threads, which keep
+/// its memory busy. One number is for all GPUs.
 const WANTED: u64 = 1 << 18;
 
 impl AxisPolicy {

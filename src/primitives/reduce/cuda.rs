@@ -9,11 +9,11 @@ use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability};
+use crate::cuda::{Gpu, StreamBinder, Workspace, context_capability, context_machine};
 use crate::element::assert_element_size;
 use crate::engine::candidates::{Candidates, Cut};
 use crate::engine::{
-    Chunks, Engine, Explanation, Layouts, Machine, Order, Plan, Primitive, ReducePlan, facts,
+    Chunks, Engine, Explanation, Layouts, Order, Plan, Primitive, ReducePlan, facts,
 };
 use crate::operator::cost;
 use crate::render::{Function, Kernel, Kernels as _, Named, check};
@@ -251,10 +251,7 @@ impl Core {
     /// See [`Reduce::load_lazily`].
     fn load_lazily(context: &Arc<CudaContext>, operator: &Operator) -> Result<Core> {
         require_driver()?;
-        let machine = Machine {
-            capability: context_capability(context)?,
-            multiprocessors: context_multiprocessors(context)?,
-        };
+        let machine = context_machine(context)?;
         let kernel = |engine| Lazy::new((operator.kernel)(engine));
         let (layouts, order, cost) = (operator.layouts, operator.order, (operator.cost)());
         let candidates = candidates::for_operator(&kernel, layouts, machine, order, cost);

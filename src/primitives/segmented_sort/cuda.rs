@@ -2,10 +2,10 @@
 
 use super::kernel::{self, SegmentedSortArguments};
 use crate::cuda::checks::check_streams;
-use crate::cuda::kernels::Lazy;
+use crate::cuda::kernels::{Lazy, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace, context_machine};
+use crate::cuda::{Gpu, StreamBinder, Workspace};
 use crate::engine::{Explanation, HEADER_BYTES};
 use crate::primitives::segmented::{Cut, OffsetsOf, Segments};
 use crate::primitives::sort::{Order, Sortable};
@@ -108,8 +108,8 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     ///
     /// Those of a call with so many items; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
-        let machine = context_machine(&self.context)?;
-        Kernel::<K, C>::shape(len).explain(len, false, machine.multiprocessors)
+        let multiprocessors = context_multiprocessors(&self.context)?;
+        Kernel::<K, C>::shape(len).explain(len, false, multiprocessors)
     }
 
     /// Enqueues the sorting of each segment of `data`.

@@ -4,7 +4,7 @@ use super::kernel::{self, GatherArguments, SortArguments, SortPlan, SortShape};
 use super::launches::{SortWay, explain_argsort};
 use super::order::{Order, Sortable};
 use crate::cuda::checks::check_streams;
-use crate::cuda::kernels::{Lazy, Loaded};
+use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, Workspace, check_context, context_machine};
@@ -442,7 +442,7 @@ impl Sorter {
     }
 
     fn explain(&self, name: &'static str, way: SortWay, len: usize) -> Result<Explanation> {
-        let multiprocessors = context_machine(&self.context)?.multiprocessors;
+        let multiprocessors = context_multiprocessors(&self.context)?;
         self.plan(len).explain(name, way, multiprocessors)
     }
 

@@ -7,7 +7,7 @@ use crate::cuda::checks::{bind, check_call, check_holds_one};
 use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
-use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_machine};
+use crate::cuda::{Gpu, StreamBinder, Workspace, check_context};
 use crate::engine::{Explanation, HEADER_BYTES};
 use crate::primitives::segmented::Rows;
 use crate::primitives::sort::cuda::SortPairs;
@@ -146,10 +146,9 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     ///
     /// # Errors
     ///
-    /// Those of a call with so many items; [`Error::Driver`].
+    /// Those of a call with so many items.
     pub fn explain(&self, len: usize, k: usize) -> Result<Explanation> {
-        let machine = context_machine(&self.context)?;
-        Top::<F>::explain(self.plan(1, len, k), machine.multiprocessors)
+        Top::<F>::explain(self.plan(1, len, k), self.multiprocessors)
     }
 
     /// Enqueues the greatest items of `input` into the first output, which has room for `k`, where
