@@ -2,6 +2,7 @@
 
 use super::cases::{Case, Form, cases, long_cases};
 use crate::support::data::{Sample, assert_same, sample};
+use crate::support::matrix::in_turn;
 use crate::support::operators::{
     Bicyclic, BicyclicProduct, Bracketing, Guarded, GuardedBracketing,
 };
@@ -68,7 +69,7 @@ fn each_segment_has_the_bits_of_a_scan_of_its_own() {
 
 #[test]
 fn threads_share_out_scans_of_segments_of_any_lengths() {
-    check::<f32, Add>(&long_cases());
+    check::<f32, Add>(in_turn("long scans", &long_cases()));
 }
 
 #[function]
@@ -78,7 +79,9 @@ fn product(x: f32, y: f32) -> f32 {
 
 #[test]
 fn mapped_items_are_scanned_by_segment() {
-    for case in cases(1024).iter().chain(&long_cases()) {
+    let long = long_cases();
+    let long = in_turn("long mapped scans", &long);
+    for case in cases(1024).iter().chain(long) {
         let (a, b) = (sample::<f32>(case.items, 1), sample::<f32>(case.items, 2));
         let products: Vec<_> = a.iter().zip(&b).map(|(x, y)| x * y).collect();
         let offsets = Offsets::new(&case.offsets).unwrap();

@@ -3,6 +3,7 @@
 use super::{MIXES, Mix, expected, offsets};
 use crate::sort::cases::{Key, ORDERS, PATTERNS, Pattern, assert_bits, keys};
 use crate::support::devices;
+use crate::support::matrix::in_turn;
 use warpfold::half::f16;
 use warpfold::{
     Device, Error, Offsets, Order, Rows, Starts, function, map, segmented_argsort, segmented_sort,
@@ -45,15 +46,16 @@ fn segments_of_u32s_are_sorted_one_by_one() {
 
 #[test]
 fn segments_of_floats_are_sorted_one_by_one() {
-    devices().iter().for_each(check::<f32>);
-    devices().iter().for_each(check::<f16>);
+    for check in in_turn("segments of floats", &[check::<f32>, check::<f16>]) {
+        devices().iter().for_each(check);
+    }
 }
 
 #[test]
 fn segments_of_other_sizes_are_sorted_one_by_one() {
-    devices().iter().for_each(check::<u8>);
-    devices().iter().for_each(check::<i64>);
-    devices().iter().for_each(check::<u128>);
+    for check in in_turn("segments", &[check::<u8>, check::<i64>, check::<u128>]) {
+        devices().iter().for_each(check);
+    }
 }
 
 #[test]

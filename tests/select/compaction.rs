@@ -1,6 +1,7 @@
 //! Partition, positions, unique and runs give what sequential loops give, on every device.
 
 use crate::support::data::{Random, Sample, assert_same, sample};
+use crate::support::matrix::in_turn;
 use proptest::prelude::*;
 use std::panic::catch_unwind;
 use warpfold::half::{bf16, f16};
@@ -161,7 +162,10 @@ macro_rules! size_tests {
     ($($name:ident $($size:literal)*;)*) => {$(
         #[test]
         fn $name() {
-            $(check_size::<$size>();)*
+            let sizes = in_turn(concat!(module_path!(), stringify!($name)), &[$($size),*]);
+            $(if sizes.contains(&$size) {
+                check_size::<$size>();
+            })*
         }
     )*};
 }
@@ -203,7 +207,7 @@ fn partitions_follow_each_other_without_the_host() {
 #[test]
 fn positions_are_those_of_what_is_true() {
     for length in lengths(1).into_iter().chain(lengths(8)) {
-        for one_in in [1, 2, 20] {
+        for &one_in in in_turn(&format!("positions in {length}"), &[1, 2, 20]) {
             let mask: Vec<u8> = sample::<u64>(length, one_in)
                 .iter()
                 .map(|x| if x.is_multiple_of(one_in) { 7 } else { 0 })
@@ -293,8 +297,8 @@ fn check_runs<T: Sample + Comparable>(data: &[T]) {
 
 #[test]
 fn runs_of_integers() {
-    for longest in [1, 4, 1000] {
-        for length in lengths(4) {
+    for length in lengths(4) {
+        for &longest in in_turn(&format!("runs of {length}"), &[1, 4, 1000]) {
             check_runs(&in_runs::<u32>(length, longest));
             check_runs(&in_runs::<u8>(length, longest));
             check_runs(&in_runs::<i64>(length, longest));

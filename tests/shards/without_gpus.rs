@@ -4,6 +4,7 @@
 
 use super::exchange::gather_packets;
 use super::gpus::{Input, Kind, check, cuts, on_gpus};
+use crate::support::matrix::in_turn;
 use crate::support::{skip, stand_in};
 use std::ffi::{c_int, c_void};
 use std::process::Command;
@@ -135,13 +136,11 @@ fn packets_of_any_length() {
 
 #[test]
 fn packets_go_through_gpus() {
-    run("lengths", &[("STAND_IN_GPUS", "3")]);
-    run(
-        "lengths",
-        &[("STAND_IN_GPUS", "3"), ("STAND_IN_LINK", "none")],
-    );
-    run("bits", &[("STAND_IN_GPUS", "5")]);
-    run("bits", &[("STAND_IN_GPUS", "5"), ("STAND_IN_LINK", "none")]);
+    let unlinked = ("STAND_IN_LINK", "none");
+    for subject in in_turn("packets", &["lengths", "bits"]) {
+        run(subject, &[("STAND_IN_GPUS", "3")]);
+        run(subject, &[("STAND_IN_GPUS", "5"), unlinked]);
+    }
     run("long packets", &[("STAND_IN_GPUS", "3")]);
 }
 

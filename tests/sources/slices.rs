@@ -1,6 +1,7 @@
 //! The forms of level 1 that write to slices give what those give that return vectors.
 
 use crate::support::data::{Sample, assert_same, sample};
+use crate::support::matrix::in_turn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpfold::source::Comparable;
 use warpfold::{
@@ -120,7 +121,7 @@ fn check_unique<T: Sample + Comparable>(x: &[T]) {
 #[test]
 fn uniques() {
     for &length in LENGTHS {
-        for run in [1, 3, 300, 200_000] {
+        for &run in in_turn(&format!("uniques {length}"), &[1, 3, 300, 200_000]) {
             let numbers: Vec<u32> = (0..length as u32).map(|i| i / run).collect();
             check_unique(&numbers);
             check_unique(&numbers.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());

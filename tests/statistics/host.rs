@@ -2,6 +2,7 @@
 //! do.
 
 use crate::support::data::{Random, assert_same, sample};
+use crate::support::matrix::in_turn;
 use crate::support::numbers::{Real, first, moments_of, numbers, told};
 use crate::support::oracle;
 use proptest::prelude::*;
@@ -59,7 +60,8 @@ where
 fn check_moments<T: Real>() {
     let cpu = Device::cpu();
     for (number, &length) in LENGTHS.iter().enumerate() {
-        for odd_ones in [0, 3] {
+        let name = format!("moments of {length} {}", std::any::type_name::<T>());
+        for &odd_ones in in_turn(&name, &[0, 3]) {
             let data = numbers::<T>(length + 1, number as u64, odd_ones);
             let data = &data[number % 2..][..length];
             let what = format!("{} × {length}", std::any::type_name::<T>());
@@ -291,7 +293,9 @@ fn check_equal<T: Real>(x: T, length: usize) {
 
 #[test]
 fn equal_numbers_do_not_vary() {
-    for length in [1, 2, 3, 4, 7, 500, 1000, 4096, 123_457, 1 << 18] {
+    let long = in_turn("equal numbers", &[123_457, 1 << 18]);
+    let lengths = [1, 2, 3, 4, 7, 500, 1000, 4096].iter().chain(long);
+    for &length in lengths {
         for x in [
             0.0,
             0.1,

@@ -201,7 +201,7 @@ fn every_cut_of_a_short_stream() {
 /// Few cases: each compares a dozen ways to push and to scan.
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: 8,
+        cases: 4,
         rng_seed: RngSeed::Fixed(seed()),
         ..ProptestConfig::default()
     }

@@ -60,13 +60,18 @@ pub(crate) fn is_in_every_run<T: 'static, Op: 'static>() -> bool {
     ty == TypeId::of::<f32>() && op == TypeId::of::<Add>() || op == TypeId::of::<BicyclicProduct>()
 }
 
-/// Whether to test something that costs seconds in this run. A run takes a twentieth of the whole,
-/// another one each day: the day's number is the seed, unless `WARPFOLD_SAMPLE` names one.
-/// `WARPFOLD_SAMPLE=20779/3` takes a third by that seed, and `WARPFOLD_SAMPLE=whole` everything.
-/// What `always` holds for is in every sample.
+/// Whether to test something that costs seconds in this run. `WARPFOLD_SAMPLE=20779/3` takes a third
+/// of the whole, by that seed, and all that `always` holds for; `WARPFOLD_SAMPLE=whole` takes
+/// everything. Without it a run takes a hundredth, and a fourth of what `always` holds for: others
+/// each day, since the day's number is the seed.
 pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
-    let (seed, one_in) = day();
-    let drawn = always || ((hash(name) >> 32) + seed).is_multiple_of(one_in);
+    let Draw {
+        seed,
+        one_in,
+        always_one_in,
+    } = draw();
+    let number = (hash(name) >> 32) + seed;
+    let drawn = number.is_multiple_of(one_in) || always && number.is_multiple_of(always_one_in);
     if drawn {
         eprintln!("WARPFOLD_SAMPLE={seed}/{one_in} draws {name}");
     }
@@ -74,26 +79,57 @@ pub(crate) fn is_drawn(name: &str, always: bool) -> bool {
 }
 
 /// Whether thing `number` of `count` has its turn. Each run has one of them for each name, the next
-/// one on the next day.
+/// one on the next day. The whole matrix has all.
 pub(crate) fn has_turn(name: &str, number: usize, count: usize) -> bool {
-    ((hash(name) >> 32) + day().0) % count as u64 == number as u64
+    let Draw { seed, one_in, .. } = draw();
+    one_in == 1 || ((hash(name) >> 32) + seed) % count as u64 == number as u64
 }
 
-/// The seed, and of how many things a run takes one.
-fn day() -> (u64, u64) {
-    static SAMPLE: OnceLock<(u64, u64)> = OnceLock::new();
+/// The one of `things` that has its turn, or all in the whole matrix.
+pub(crate) fn in_turn<'a, X>(name: &str, things: &'a [X]) -> &'a [X] {
+    let chosen = (0..things.len()).find(|&number| has_turn(name, number, things.len()));
+    match chosen {
+        Some(number) if draw().one_in > 1 => &things[number..=number],
+        _ => things,
+    }
+}
+
+/// What a run takes.
+#[derive(Clone, Copy)]
+struct Draw {
+    seed: u64,
+    /// Of how many things it takes one.
+    one_in: u64,
+    /// And of how many that are to be in every sample.
+    always_one_in: u64,
+}
+
+fn draw() -> Draw {
+    static SAMPLE: OnceLock<Draw> = OnceLock::new();
     *SAMPLE.get_or_init(|| match std::env::var("WARPFOLD_SAMPLE") {
-        Ok(text) if text == "whole" => (0, 1),
+        Ok(text) if text == "whole" => Draw {
+            seed: 0,
+            one_in: 1,
+            always_one_in: 1,
+        },
         Ok(text) => {
             let (seed, one_in) = text.split_once('/').unwrap_or((&text, "20"));
             let number = |text: &str| text.parse().ok().filter(|&number| number > 0);
-            number(seed)
-                .zip(number(one_in))
-                .expect("WARPFOLD_SAMPLE is `whole`, a number, or two as in 20779/3")
+            let (seed, one_in) = (number(seed).zip(number(one_in)))
+                .expect("WARPFOLD_SAMPLE is `whole`, a number, or two as in 20779/3");
+            Draw {
+                seed,
+                one_in,
+                always_one_in: 1,
+            }
         }
         Err(_) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            (now.expect("a clock").as_secs() / (24 * 60 * 60), 20)
+            Draw {
+                seed: now.expect("a clock").as_secs() / (24 * 60 * 60),
+                one_in: 100,
+                always_one_in: 4,
+            }
         }
     })
 }

@@ -24,6 +24,9 @@ use std::borrow::Cow;
 /// So much is read at a time.
 const BLOCK_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
 
+/// The least room that is made for text.
+const FIRST_BYTES: usize = if cfg!(test) { 16 } else { 64 << 10 };
+
 /// No field is longer. A quote that is never closed does not fill the memory.
 pub(super) const LONGEST_FIELD: usize = if cfg!(test) { 1 << 10 } else { 16 << 20 };
 
@@ -167,17 +170,23 @@ impl Lexer {
         }
     }
 
-    /// Drops what was read, and reads about so many bytes more.
+    /// Drops what was read, and reads about so many bytes more. The buffer doubles as it fills, so a
+    /// short text takes little room.
     fn refill(&mut self, bytes: usize) -> Result<()> {
         self.cursor.drop_before(&self.buffer);
         self.buffer.drain(..self.cursor.at);
         self.cursor.at = 0;
-        let start = self.buffer.len();
-        self.buffer.resize(start + bytes, 0);
-        let count = self.input.fill(&mut self.buffer[start..])?;
-        self.buffer.truncate(start + count);
-        self.has_nul |= memchr(0, &self.buffer[start..]).is_some();
-        self.ended = count < bytes;
+        let mut lacking = bytes;
+        while lacking > 0 && !self.ended {
+            let start = self.buffer.len();
+            let part = lacking.min(start.max(FIRST_BYTES));
+            self.buffer.resize(start + part, 0);
+            let count = self.input.fill(&mut self.buffer[start..])?;
+            self.buffer.truncate(start + count);
+            self.has_nul |= memchr(0, &self.buffer[start..]).is_some();
+            self.ended = count < part;
+            lacking -= part;
+        }
         // DOS ends a text with ^Z.
         if self.ended && self.buffer.last() == Some(&0x1a) {
             self.buffer.pop();
