@@ -12,8 +12,8 @@ pub struct Definitions {
     pub(crate) functions: Vec<Function>,
     /// The texts of functions without slow paths.
     pub(crate) fast_path: Vec<String>,
-    /// The texts of functions of extended integers.
-    pub(crate) extended: Vec<String>,
+    /// The texts of functions of integers at register width.
+    pub(crate) register_width: Vec<String>,
     failure: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Function {
 const STRUCTS: &str = "structs";
 pub(crate) const FUNCTIONS: &str = "functions";
 pub(crate) const FAST: &str = "fast";
-pub(crate) const EXTENDED: &str = "extended";
+pub(crate) const REGISTER_WIDTH: &str = "register_width";
 
 impl Definitions {
     /// Adds a struct of `fields` (name and CUDA type each) with the size and alignment that it has
@@ -216,7 +216,7 @@ impl Definitions {
         in_namespace(STRUCTS, structs.collect(), &mut lines);
         in_namespace(FUNCTIONS, functions.collect(), &mut lines);
         in_namespace(FAST, self.fast_path, &mut lines);
-        in_namespace(EXTENDED, self.extended, &mut lines);
+        in_namespace(REGISTER_WIDTH, self.register_width, &mut lines);
         Ok(lines.join("\n"))
     }
 }

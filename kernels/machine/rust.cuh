@@ -51,25 +51,25 @@ constexpr bool is_same<A, A> = true;
 /// values of T, and is as good as T wherever T is a parameter here (warp/register_width.cuh says
 /// why).
 template <class T>
-struct Extended {
+struct RegisterWidth {
     i32 word;
 
-    Extended() = default;
+    RegisterWidth() = default;
     /// What is cut off to T.
     template <class From>
-    RUST_FUNCTION constexpr Extended(From value) : word((T)value) {}
+    RUST_FUNCTION constexpr RegisterWidth(From value) : word((T)value) {}
     RUST_FUNCTION constexpr operator i32() const { return word; }
 
     /// What a register holds of such an integer.
-    static RUST_FUNCTION Extended of_word(i32 word) {
-        Extended extended;
-        extended.word = word;
-        return extended;
+    static RUST_FUNCTION RegisterWidth of_word(i32 word) {
+        RegisterWidth held;
+        held.word = word;
+        return held;
     }
 };
 
 template <class T> struct StoredOf { using Type = T; };
-template <class T> struct StoredOf<Extended<T>> { using Type = T; };
+template <class T> struct StoredOf<RegisterWidth<T>> { using Type = T; };
 /// The type that an integer has in memory.
 template <class T>
 using Stored = typename StoredOf<T>::Type;
@@ -94,8 +94,8 @@ template <> struct UnsignedOf<4> { using Type = u32; };
 template <> struct UnsignedOf<8> { using Type = u64; };
 template <> struct UnsignedOf<16> { using Type = u128; };
 template <class T> struct UnsignedLike : UnsignedOf<sizeof(T)> {};
-template <class T> struct UnsignedLike<Extended<T>> {
-    using Type = Extended<typename UnsignedOf<sizeof(T)>::Type>;
+template <class T> struct UnsignedLike<RegisterWidth<T>> {
+    using Type = RegisterWidth<typename UnsignedOf<sizeof(T)>::Type>;
 };
 /// The unsigned integer of the same size.
 template <class T>

@@ -54,7 +54,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     using R = Run<T, RUN>;
     using Word16 = Word<16>;
     using Runs = UnalignedRuns<T, RUN>;
-    static constexpr bool DISPLACED = ANYWHERE && alignof(T) < 16;
+    static constexpr bool UNALIGNED = ANYWHERE && alignof(T) < 16;
     static constexpr int BYTES = TILE * (int)sizeof(T);
     /// The bytes of an item's room.
     static constexpr int ROOM = (int)sizeof(T);
@@ -70,7 +70,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
 
     __device__ __forceinline__ void begin(const Slice<T>& s) {
         // Whole words are read, even if a tile begins or ends within one.
-        if constexpr (DISPLACED)
+        if constexpr (UNALIGNED)
             if (offset_of(s.data) > 0) words()[0] = words()[BYTES / 16] = Word16{};
     }
 
@@ -78,7 +78,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     /// blocks may be writing to the rest of the first word and the last.
     __device__ __forceinline__ Fetch fetch(const Slice<T>& s, u64 tile, int elements) {
         const unsigned char* from = reinterpret_cast<const unsigned char*>(s.data + tile * TILE);
-        if constexpr (DISPLACED) {
+        if constexpr (UNALIGNED) {
             int offset = offset_of(s.data), end = offset + elements * (int)sizeof(T);
             int first = offset > 0 ? 16 : 0, last = end / 16 * 16 > first ? end / 16 * 16 : first;
             return {bytes + first, from - offset + first, last - first};
@@ -93,7 +93,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
     __device__ __forceinline__ void prepare(const Slice<T>& s, u64 tile, int elements) {
         if (elements == 0 || elements == TILE) return;
         const T* from = s.data + tile * TILE;
-        if constexpr (DISPLACED) {
+        if constexpr (UNALIGNED) {
             int offset = offset_of(s.data);
             Runs::fill(bytes, from, offset, offset + elements * (int)sizeof(T), offset + BYTES);
         } else {
@@ -106,7 +106,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
         Fetch fetch = this->fetch(s, tile, elements);
         if (threadIdx.x % WARP == 0 && fetch.bytes > 0)
             bulk_load(fetch.to, fetch.from, fetch.bytes, loaded);
-        if constexpr (DISPLACED) {
+        if constexpr (UNALIGNED) {
             int offset = offset_of(s.data), first = offset > 0 ? 16 : 0;
             const unsigned char* from =
                 reinterpret_cast<const unsigned char*>(s.data + tile * TILE) - offset;
@@ -159,7 +159,7 @@ struct SourceStage<Slice<T>, RUN, TILE, ANYWHERE> {
 
     /// Neighbouring lanes read neighbouring runs.
     __device__ __forceinline__ void read(const Slice<T>& s, u64, int run, T (&items)[RUN]) {
-        if constexpr (DISPLACED) {
+        if constexpr (UNALIGNED) {
             R moved = Runs::read(words() + run * (R::BYTES / 16), offset_of(s.data));
             moved.items_by_words(items);
         } else {

@@ -38,7 +38,7 @@ __device__ __forceinline__ A tree_fold(const A (&values)[VALUES]) {
 /// Whether a run of numbers is folded by its words.
 template <class Operator, class A, int RUN>
 constexpr bool FOLDED_BY_WORDS =
-    FOLDED_IN_PAIRS<Operator, A, RUN> || FOLDED_EXTENDED<Operator, A, RUN>;
+    FOLDED_IN_PAIRS<Operator, A, RUN> || FOLDED_AT_REGISTER_WIDTH<Operator, A, RUN>;
 
 /// Folds the words of a run, for other lanes.
 template <class Operator, class A, int RUN, int WORDS>
@@ -50,8 +50,8 @@ __device__ __forceinline__ auto run_fold_of_words(const u32 (&words)[WORDS]) {
         return Pairs::fold(tree_fold<Pairs>(pairs));
     } else {
         i32 integers[RUN];
-        OnExtended<Operator, A>::extend(integers, words);
-        return tree_fold<OnExtended<Operator, A>>(integers);
+        OnRegisterWidth<Operator, A>::extend(integers, words);
+        return tree_fold<OnRegisterWidth<Operator, A>>(integers);
     }
 }
 

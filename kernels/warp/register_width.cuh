@@ -5,7 +5,7 @@
 // of the word that was loaded; and it stays extended between combinations, also when lanes exchange
 // it. If it became an `i8` in between, a compiler would extend it again before each use, since it
 // does not know how the register was filled. For the same reason the operator is written a second
-// time, on integers that are extended (`rust::Extended`, src/operator/register_width.rs).
+// time, on integers that are extended (`rust::RegisterWidth`, src/operator/register_width.rs).
 //
 // Of a sum or a product, the lower bits depend on the lower bits of the operands alone. For such
 // operators anything may be above them.
@@ -17,17 +17,18 @@ namespace warpfold {
 
 /// Whether a run is folded so. It must fill registers.
 template <class Operator, class A, int RUN>
-constexpr bool FOLDED_EXTENDED = requires { &Operator::combine_extended; } &&
-                                 RUN * sizeof(A) % 4 == 0 && !FOLDED_IN_PAIRS<Operator, A, RUN>;
+constexpr bool FOLDED_AT_REGISTER_WIDTH = requires {
+    &Operator::combine_at_register_width;
+} && RUN * sizeof(A) % 4 == 0 && !FOLDED_IN_PAIRS<Operator, A, RUN>;
 
-/// The operator on extended integers.
+/// The operator on integers that are extended.
 template <class O, class A>
-struct OnExtended {
+struct OnRegisterWidth {
     static constexpr bool COMMUTATIVE = O::COMMUTATIVE;
     static constexpr int IN_WORD = 4 / (int)sizeof(A);
 
     static __device__ __forceinline__ i32 combine(i32 a, i32 b) {
-        return O::combine_extended(a, b);
+        return O::combine_at_register_width(a, b);
     }
 
     /// One of the integers in a word.
@@ -66,9 +67,9 @@ struct OnExtended {
 };
 
 template <class O, class A, int RUN>
-    requires FOLDED_EXTENDED<O, A, RUN>
+    requires FOLDED_AT_REGISTER_WIDTH<O, A, RUN>
 struct RunSum<O, A, RUN> {
-    using Operator = OnExtended<O, A>;
+    using Operator = OnRegisterWidth<O, A>;
     using Value = i32;
     static __device__ __forceinline__ i32 of(A value) { return value; }
     static __device__ __forceinline__ A value(i32 held) { return (A)held; }

@@ -7,7 +7,7 @@ namespace warpfold {
 
 template <class Operator, class A, int RUN>
 struct RunTree {
-    static constexpr bool EXTENDED = FOLDED_EXTENDED<Operator, A, RUN>;
+    static constexpr bool AT_REGISTER_WIDTH = FOLDED_AT_REGISTER_WIDTH<Operator, A, RUN>;
     using O = typename RunSum<Operator, A, RUN>::Operator;
     using V = typename RunSum<Operator, A, RUN>::Value;
 
@@ -18,7 +18,7 @@ struct RunTree {
         /// As items of a type, to be stored.
         template <class T>
         __device__ __forceinline__ MovedRun<T, RUN> moved() const {
-            if constexpr (EXTENDED) {
+            if constexpr (AT_REGISTER_WIDTH) {
                 static_assert(SAME<T, A>);
                 return O::pack(values);
             } else {
@@ -33,7 +33,7 @@ struct RunTree {
     V node[RUN];
 
     __device__ __forceinline__ void up_sweep(const A (&values)[RUN]) {
-        if constexpr (EXTENDED) {
+        if constexpr (AT_REGISTER_WIDTH) {
             u32 words[RUN / O::IN_WORD];
             words_of_run(words, values);
             O::extend(node, words);

@@ -12,7 +12,7 @@ mod tokens;
 pub use cost::cost;
 
 use crate::definitions::Definitions;
-use register_width::Extended;
+use register_width::RegisterWidth;
 
 /// Other forms of an operator, which kernels may compute with: its translation was recognised, or
 /// written again.
@@ -21,7 +21,7 @@ pub(crate) struct Forms {
     /// The function without slow paths, which says when it is unsure.
     pub(crate) fast_path: Option<String>,
     /// The operator on numbers that fill a register.
-    pub(crate) extended: Option<Extended>,
+    pub(crate) register_width: Option<RegisterWidth>,
     /// The instruction that combines two numbers of 16 bits at once.
     pub(crate) pairs: Option<&'static str>,
     /// The operations on the parts of an element, each on its own.
@@ -50,12 +50,12 @@ impl Forms {
         let takes_second = is_held.then(|| select_operand::takes_second(definitions, combine));
         let fast_path = definitions.define_fast_path(combine, bytes);
         // Kernels want one of the two.
-        let extended = fast_path
+        let register_width = fast_path
             .is_none()
-            .then(|| definitions.define_extended(combine));
+            .then(|| definitions.define_register_width(combine));
         Forms {
             fast_path,
-            extended: extended.flatten(),
+            register_width: register_width.flatten(),
             pairs,
             parts,
             takes_second: takes_second.flatten(),

@@ -7,12 +7,12 @@
 //!
 //! - If it only adds, multiplies, and the like, the lower bits of a result depend on the lower bits
 //!   of its operands alone. Then it is written for `u32`, and nothing is ever extended.
-//! - Otherwise, for `rust::Extended<u8>` and so on. What it computes is extended where it may have
-//!   left the type.
+//! - Otherwise, for `rust::RegisterWidth<u8>` and so on. What it computes is extended where it may
+//!   have left the type.
 
 use super::pairs::SHORT;
 use super::tokens::{closing, is_of_name, tokens};
-use crate::definitions::{Definitions, EXTENDED, FUNCTIONS, Function};
+use crate::definitions::{Definitions, FUNCTIONS, Function, REGISTER_WIDTH};
 
 /// The functions of `kernels/machine/rust.cuh` of which lower bits depend on lower bits alone.
 const OF_LOWER_BITS: [&str; 12] = [
@@ -31,7 +31,7 @@ const OF_LOWER_BITS: [&str; 12] = [
 ];
 
 /// An operator that was written for registers.
-pub(crate) struct Extended {
+pub(crate) struct RegisterWidth {
     /// Its call for `a` and `b`, which are an `i32` each, as an expression that is one, too.
     pub(crate) call: String,
     /// Whether what is above the lower bits of a register does not matter.
@@ -40,7 +40,7 @@ pub(crate) struct Extended {
     pub(crate) multiplies: bool,
 }
 
-impl Extended {
+impl RegisterWidth {
     /// What the template names of it.
     pub(crate) fn variables(self) -> minijinja::Value {
         minijinja::context! {
@@ -54,7 +54,7 @@ impl Extended {
 impl Definitions {
     /// Writes the operator `called` for registers. `None` if it combines something else than short
     /// integers, or cannot be written so.
-    pub(crate) fn define_extended(&mut self, called: &str) -> Option<Extended> {
+    pub(crate) fn define_register_width(&mut self, called: &str) -> Option<RegisterWidth> {
         let short = short_of(self.function(called)?)?.to_owned();
         let texts = self.texts_in_registers(called)?;
         let are_of_lower_bits = texts.iter().all(|text| is_of_lower_bits(text));
@@ -64,43 +64,47 @@ impl Definitions {
             return None;
         }
         let name = if are_of_lower_bits {
-            self.write_extended(called, |_| "u32".to_owned())?
+            self.write_at_register_width(called, |_| "u32".to_owned())?
         } else {
             self.extend(called)?
         };
         let call = if are_of_lower_bits {
             format!("(i32){name}((u32)a, (u32)b)")
         } else {
-            let of = format!("rust::Extended<{short}>::of_word");
+            let of = format!("rust::RegisterWidth<{short}>::of_word");
             format!("{name}({of}(a), {of}(b)).word")
         };
-        Some(Extended {
+        Some(RegisterWidth {
             call,
             are_of_lower_bits,
             multiplies,
         })
     }
 
-    /// Writes a function for extended integers; returns the name by which CUDA calls it. `None` if
-    /// it needs functions that a person wrote, or has structs or arrays: these may hold short
-    /// integers as they lie in memory.
+    /// Writes a function for integers at register width; returns the name by which CUDA calls it.
+    /// `None` if it needs functions that a person wrote, or has structs or arrays: these may hold
+    /// short integers as they lie in memory.
     #[doc(hidden)]
     pub fn extend(&mut self, called: &str) -> Option<String> {
-        self.write_extended(called, |short| format!("rust::Extended<{short}>"))
+        self.write_at_register_width(called, |short| format!("rust::RegisterWidth<{short}>"))
     }
 
-    fn write_extended(&mut self, called: &str, integer: impl Fn(&str) -> String) -> Option<String> {
+    fn write_at_register_width(
+        &mut self,
+        called: &str,
+        integer: impl Fn(&str) -> String,
+    ) -> Option<String> {
         let texts = self.texts_in_registers(called)?;
         let written: Vec<_> = texts
             .iter()
             .map(|text| written_for(text, &integer))
             .collect();
         for text in written {
-            if !self.extended.contains(&text) {
-                self.extended.push(text);
+            if !self.register_width.contains(&text) {
+                self.register_width.push(text);
             }
         }
-        Some(called.replacen(FUNCTIONS, EXTENDED, 1))
+        Some(called.replacen(FUNCTIONS, REGISTER_WIDTH, 1))
     }
 
     /// The texts of the functions that one needs, if they have nothing but numbers.
@@ -174,7 +178,7 @@ fn written_for(text: &str, integer: impl Fn(&str) -> String) -> String {
         let (name, after) = after.split_at(end);
         written += between;
         match name.strip_prefix(FUNCTIONS) {
-            Some(path) if path.starts_with("::") => written += &format!("{EXTENDED}{path}"),
+            Some(path) if path.starts_with("::") => written += &format!("{REGISTER_WIDTH}{path}"),
             _ if SHORT.contains(&name) => written += &integer(name),
             _ => written += name,
         }
@@ -191,10 +195,10 @@ mod tests {
     fn written<T: Element, Op: Monoid<T>>() -> Option<(String, bool, bool)> {
         let mut definitions = Definitions::default();
         let called = Op::cuda(&mut definitions);
-        let written = definitions.define_extended(&called)?;
+        let written = definitions.define_register_width(&called)?;
         let flags = (written.are_of_lower_bits, written.multiplies);
         let text = definitions.text().unwrap();
-        let (_, text) = text.split_once("namespace extended {").unwrap();
+        let (_, text) = text.split_once("namespace register_width {").unwrap();
         Some((text.to_owned() + &written.call, flags.0, flags.1))
     }
 
@@ -227,13 +231,13 @@ mod tests {
     #[test]
     fn integers_that_may_leave_their_type_are_extended() {
         let (text, of_lower_bits, multiplies) = written::<i8, Saturating>().unwrap();
-        let signature = "rust::Extended<i8> saturating(rust::Extended<i8> a, rust::Extended<i8> b)";
+        let signature = "rust::RegisterWidth<i8> saturating(rust::RegisterWidth<i8> a, rust::RegisterWidth<i8> b)";
         assert!(
             text.contains(signature) && !of_lower_bits && !multiplies,
             "{text}"
         );
-        let of = "rust::Extended<i8>::of_word";
-        let call = format!("extended::saturating({of}(a), {of}(b)).word");
+        let of = "rust::RegisterWidth<i8>::of_word";
+        let call = format!("register_width::saturating({of}(a), {of}(b)).word");
         assert!(text.ends_with(&call));
         let (_, of_lower_bits, _) = written::<u8, Halves>().unwrap();
         assert!(!of_lower_bits, "a shift moves upper bits down");
@@ -243,7 +247,7 @@ mod tests {
     fn of_lower_bits_nothing_is_extended() {
         let (text, of_lower_bits, multiplies) = written::<u16, Products>().unwrap();
         assert!(text.contains("u32 products(u32 a, u32 b)") && of_lower_bits && multiplies);
-        assert!(text.ends_with("(i32)extended::products((u32)a, (u32)b)"));
+        assert!(text.ends_with("(i32)register_width::products((u32)a, (u32)b)"));
     }
 
     #[test]

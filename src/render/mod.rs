@@ -58,7 +58,7 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
         minijinja::context! {
             combine => combine,
             fast_path => forms.fast_path,
-            extended => forms.extended.map(|written| written.variables()),
+            register_width => forms.register_width.map(|written| written.variables()),
             operator => operator,
             exact => exact.to_string(),
             commutative => commutative.to_string(),

@@ -71,8 +71,8 @@ fn program<T: Element, Op: Monoid<T>>() -> crate::Result<String> {
     let combine = Op::cuda(&mut definitions);
     // Kernels extend short integers, or leave anything above their bits. If that makes a
     // difference, it is the result.
-    let again = definitions.define_extended(&combine).map(|extended| {
-        let above = if extended.are_of_lower_bits {
+    let again = definitions.define_register_width(&combine).map(|written| {
+        let above = if written.are_of_lower_bits {
             format!("(i32)(0x5a5a5a5au << 8 * sizeof({ty}))")
         } else {
             "0".to_owned()
@@ -80,7 +80,7 @@ fn program<T: Element, Op: Monoid<T>>() -> crate::Result<String> {
         format!(
             "i32 a = (i32)pair.a ^ {above}, b = (i32)pair.b ^ {above};
         if ({ty} again = ({ty})({}); again != result) result = again;",
-            extended.call
+            written.call
         )
     });
     let again = again.unwrap_or_default();
@@ -249,7 +249,7 @@ mod tests {
     {
         let mut definitions = Definitions::default();
         let called = <Everything as Monoid<T>>::cuda(&mut definitions);
-        assert!(definitions.define_extended(&called).is_some());
+        assert!(definitions.define_register_width(&called).is_some());
         let results = match combine::<T, Everything>(&pairs) {
             Ok(results) => results,
             Err(Failure::Rejected(why)) => panic!("{why}"),

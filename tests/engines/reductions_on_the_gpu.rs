@@ -1,5 +1,5 @@
-//! Reductions on a GPU have the oracle's bits by every policy: for costly operators, and for chunks
-//! that blocks take in turn.
+//! Reductions on a GPU have the oracle's bits by every policy: for compute-bound operators, and for
+//! chunks that blocks take in turn.
 
 use crate::support::data::{Sample, assert_same, sample};
 use crate::support::{gpu, oracle, stream};
@@ -8,22 +8,23 @@ use warpfold::cuda::cudarc::driver::DeviceRepr;
 use warpfold::cuda::{Reduce, Workspace};
 use warpfold::{Device, Monoid, ops};
 
-/// Reductions have the oracle's bits by every policy for costly operators, whatever theirs costs.
+/// Reductions have the oracle's bits by every policy for compute-bound operators, whatever their
+/// operator costs.
 #[test]
-fn costly_reductions() {
+fn compute_bound_reductions() {
     use crate::support::operators::{
         Bicyclic, BicyclicProduct, Bracketing, Doubtful, FloatSums, Ratios,
     };
     let Some(_) = gpu(0) else { return };
-    check_costly_reductions::<f32, ops::Add>();
-    check_costly_reductions::<f32, Doubtful>();
-    check_costly_reductions::<u32, Ratios>();
-    check_costly_reductions::<u64, Bracketing>();
-    check_costly_reductions::<Bicyclic, BicyclicProduct>();
-    check_costly_reductions::<[f32; 3], FloatSums>();
-    check_costly_reductions::<[f32; 5], FloatSums>();
-    check_costly_reductions::<[f32; 9], FloatSums>();
-    check_costly_reductions::<[f32; 16], FloatSums>();
+    check_compute_bound_reductions::<f32, ops::Add>();
+    check_compute_bound_reductions::<f32, Doubtful>();
+    check_compute_bound_reductions::<u32, Ratios>();
+    check_compute_bound_reductions::<u64, Bracketing>();
+    check_compute_bound_reductions::<Bicyclic, BicyclicProduct>();
+    check_compute_bound_reductions::<[f32; 3], FloatSums>();
+    check_compute_bound_reductions::<[f32; 5], FloatSums>();
+    check_compute_bound_reductions::<[f32; 9], FloatSums>();
+    check_compute_bound_reductions::<[f32; 16], FloatSums>();
 }
 
 /// Reductions have the oracle's bits where groups of chunks differ by one, where a multiprocessor
@@ -64,10 +65,13 @@ fn long_and_short_chunks() {
     check_turns::<[f32; 9], FloatSums, _>(lengths);
 }
 
-fn check_costly_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
-    let costly =
+fn check_compute_bound_reductions<T: Sample + DeviceRepr, Op: Monoid<T>>() {
+    let compute_bound =
         [89, u32::MAX].map(|cost| ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost));
-    let policies = costly.into_iter().flatten().flat_map(|costly| costly.rows);
+    let policies = compute_bound
+        .into_iter()
+        .flatten()
+        .flat_map(|compute_bound| compute_bound.rows);
     let lengths = [1, 31, 1000, 4096, 70_001, 1 << 20, 1_500_001];
     check_reductions_by::<T, Op, _>(policies.map(|(_, policy)| policy), lengths);
 }

@@ -140,13 +140,13 @@ fn check_waves<T: Sample + DeviceRepr, Op: Monoid<T>>(starts: &[(usize, usize)])
             &format!("compute capability {major}.{minor} has no wave engine"),
         );
     }
-    let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
+    let compute_bound = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX);
     if let Some(ComputeBoundScan {
         short,
         middle,
         shares,
         ..
-    }) = costly
+    }) = compute_bound
     {
         let middle = middle.into_iter().map(|(_, policy)| policy);
         let shares = middle.chain([shares]).map(Engine::Shares);

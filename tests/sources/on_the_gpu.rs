@@ -106,7 +106,7 @@ fn sum_modulo(a: u64, b: u64) -> u64 {
 #[test]
 fn sources_longer_than_any_memory() {
     let Some(gpu) = gpu(0) else { return };
-    // A costly operator: each block has a group of chunks, of more than 2^32 items.
+    // A compute-bound operator: each block has a group of chunks, of more than 2^32 items.
     let len = 600_000_000_001_u64;
     let sum = u128::from(len) * u128::from(len - 1) / 2 % u128::from(PRIME);
     let residues = map::<residue, _>(index(len as usize));

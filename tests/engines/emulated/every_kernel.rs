@@ -108,14 +108,14 @@ fn in_one_block<T: Element>(primitive: Primitive) -> Option<BlockPolicy> {
 /// The shares engine with small tiles, of which many can be tested: with the fewest warps, and with
 /// so many that each of its tasks has one.
 fn shares<T: Element>() -> Vec<SharePolicy> {
-    let Some(costly) = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX) else {
+    let Some(compute_bound) = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX) else {
         return Vec::new();
     };
     let policy = |rows: u32, warps| SharePolicy {
         rows,
         batch: rows.div_ceil(2),
         warps,
-        ..costly.shares
+        ..compute_bound.shares
     };
     vec![policy(4, 2), policy(1, 8)]
 }

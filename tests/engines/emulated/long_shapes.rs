@@ -102,22 +102,22 @@ fn sums_of_sums_of_tiles() {
 
 /// Other shapes than those of a sum.
 #[test]
-fn policies_of_costly_operators() {
+fn policies_of_compute_bound_operators() {
     fn check<T: Sample, Op: Monoid<T>>(name: &str) {
-        if !is_drawn(&format!("costly {name}"), name == "f32") {
+        if !is_drawn(&format!("compute-bound {name}"), name == "f32") {
             return;
         }
-        let costly = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX)
+        let compute_bound = ComputeBoundScan::of(Layouts::of_slice::<T>(), 90, u32::MAX)
             .expect("elements are small");
-        for short in costly.short {
+        for short in compute_bound.short {
             let tile = short.elements() as usize;
-            let name = format!("costly scan {name} of {} rows", short.rows);
+            let name = format!("compute-bound scan {name} of {} rows", short.rows);
             check_scan::<T, Op>(&name, short, &[tile - 1, 3 * tile + 5]);
         }
         for cost in [89, u32::MAX] {
-            let costly = ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost)
+            let compute_bound = ComputeBoundReduce::of(Layouts::of_slice::<T>(), 90, cost)
                 .expect("elements are small");
-            for (bytes, rows) in costly.rows {
+            for (bytes, rows) in compute_bound.rows {
                 let batch = rows.elements() as usize;
                 let cuts = [(batch - 1, 1, 0), (5 * batch + 33, 2, 1)];
                 let name = format!("reduce {name} at {cost} to {bytes}");

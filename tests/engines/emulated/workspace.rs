@@ -136,13 +136,13 @@ fn calls() -> Vec<Call> {
         counts: true,
     });
 
-    let costly =
+    let compute_bound =
         ComputeBoundScan::of(Layouts::of_slice::<u32>(), 90, u32::MAX).expect("elements are small");
     let shares = SharePolicy {
         rows: 2,
         batch: 2,
         warps: 4,
-        ..costly.shares
+        ..compute_bound.shares
     };
     let length = 5 * shares.tile() as usize + 3;
     let plan = SharePlan::new(shares, length);

@@ -27,13 +27,13 @@ pub(super) fn check_scans<T: Sample, Op: Monoid<T>, F: Form<Item = T>>(name: &st
     engines.dedup();
     engines.extend(BlockPolicy::for_scan(Layouts::of::<F>(), 90, 0).map(Engine::Block));
     // Eight rows a warp, loaded two at a time: shares of three levels.
-    let costly = ComputeBoundScan::of(Layouts::of::<F>(), 90, u32::MAX);
-    engines.extend(costly.map(|costly| {
+    let compute_bound = ComputeBoundScan::of(Layouts::of::<F>(), 90, u32::MAX);
+    engines.extend(compute_bound.map(|compute_bound| {
         Engine::Shares(SharePolicy {
             rows: 8,
             batch: 2,
             warps: 2,
-            ..costly.shares
+            ..compute_bound.shares
         })
     }));
     for engine in engines {

@@ -412,7 +412,7 @@ pub(super) const ROWS: RowTables = RowTables {
             long: ShareRow { share: 64, warps: 8, blocks: 5, bytes: 64 },
         },
         ComputeBoundScanRow {
-            // As many blocks as make the fewest rounds. Costly operators need more of them at once.
+            // As many blocks as make the fewest rounds. Compute-bound operators need more at once.
             accumulator: 4, from: &[(14, 150_000), (20, 80_000), (30, 24_576)],
             alone: 48,
             short_rows: &[(1, u32::MAX), (2, u32::MAX), (4, u32::MAX)], short_warps: 16,
