@@ -45,7 +45,7 @@ fn is_used(slot: u8) -> bool {
 /// The escaped text: a map, and a select.
 fn in_parallel(device: &Device, text: &Buffer<u8>) -> Result<Buffer<u8>> {
     let slots = device.collect(map::<escaped, _>(text))?;
-    // The same memory, a slot after the other.
+    // Flattened, the memory of the arrays is one slot after the other: nothing is copied.
     device.select::<u8, is_used>(&slots.into_flattened())
 }
 

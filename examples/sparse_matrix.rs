@@ -18,7 +18,7 @@ use warpfold::{Buffer, Device, Result, gather, map, map_with, zip};
 
 /// The values of a matrix, the column of each, and where rows start.
 type Matrix = (Vec<f32>, (Vec<u32>, Vec<u32>));
-/// The same on a device.
+/// A matrix on a device.
 type There = (Buffer<f32>, (Buffer<u32>, Buffer<u32>));
 
 #[warpfold::function]
@@ -107,7 +107,7 @@ fn page_ranks(device: &Device, matrix: &There, pages: usize, steps: usize) -> Re
     Ok(ranks)
 }
 
-/// The same, sequentially.
+/// The ranks after some steps, by a sequential program.
 fn page_ranks_sequentially(matrix: &Matrix, pages: usize, steps: usize) -> Vec<f64> {
     let base = (1.0 - f64::from(DAMPING)) / pages as f64;
     let mut ranks = vec![1.0 / pages as f64; pages];

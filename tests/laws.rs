@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 use warpfold::ops::Add;
 use warpfold::{inclusive_scan, inclusive_scan_from, reduce, reduce_from, scan, scan_from};
 
-/// The same inputs in every run, unless `WARPFOLD_SEED` says otherwise. A failure names its input.
+/// Inputs are alike in every run, unless `WARPFOLD_SEED` says otherwise. A failure names its input.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 64,

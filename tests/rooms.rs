@@ -283,14 +283,46 @@ fn tables_say_what_they_were_measured_by() {
 }
 
 /// Where comments lie beside what they are about, and move with it.
-const COMMENTED: &[&str] = &["src", "kernels", "templates", "macros", "emulator"];
+const COMMENTED: &[&str] = &[
+    "src",
+    "kernels",
+    "templates",
+    "macros",
+    "emulator",
+    "tests",
+    "cli",
+    "benches",
+    "python",
+    "candle",
+    "ladder",
+    "examples",
+    "findings",
+    "scripts",
+];
+
+/// Whether a file is a source in which comments are looked at.
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|end| {
+        [
+            "rs", "cuh", "cu", "cpp", "hpp", "h", "jinja", "py", "pyi", "sh",
+        ]
+        .contains(&end.to_str().unwrap())
+    })
+}
+
+/// Whether a folder holds what tools made: outputs of builds, caches, an environment of Python.
+fn is_made(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    name.starts_with('.') || ["target", "__pycache__"].contains(&name)
+}
 
 /// Whether a line of a source begins a comment with a look back at the one before.
 fn looks_back(line: &str) -> bool {
+    const MARKS: [&str; 5] = ["//", "{#", "#", "/*", "\"\"\""];
     let line = line.trim_start();
-    let comment = line.strip_prefix("//").or_else(|| line.strip_prefix("{#"));
+    let comment = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
     comment.is_some_and(|comment| {
-        let text = comment.trim_start_matches(['/', '!', '-', ' ']);
+        let text = comment.trim_start_matches(['/', '!', '-', '*', ' ']);
         text.starts_with("The same")
     })
 }
@@ -304,12 +336,9 @@ fn comments_stand_by_themselves() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let is_source = path.extension().is_some_and(|end| {
-                ["rs", "cuh", "cu", "cpp", "hpp", "jinja"].contains(&end.to_str().unwrap())
-            });
-            if path.is_dir() && !path.ends_with("target") {
-                folders.push(path);
-            } else if is_source {
+            if path.is_dir() {
+                folders.extend((!is_made(&path)).then_some(path));
+            } else if is_source(&path) {
                 read += 1;
                 let text = fs::read_to_string(&path).unwrap();
                 let lines = text.lines().zip(1..).filter(|(line, _)| looks_back(line));
@@ -318,7 +347,7 @@ fn comments_stand_by_themselves() {
             }
         }
     }
-    assert!(read > 400, "{read} sources");
+    assert!(read > 900, "{read} sources");
     assert!(
         faults.is_empty(),
         "no comment begins with \"The same\": it says what this is, or in what it differs from a \
@@ -335,12 +364,16 @@ fn comments_that_look_back_are_told() {
         "// The same",
         "    /// // The same in an example.",
         "{#- The same in a template. #}",
+        "    # The same in Python.",
+        "    \"\"\"The same of columns.\"\"\"",
+        "/* The same. */",
     ] {
         assert!(looks_back(line), "{line}");
     }
     for line in [
         "/// Rows, which are the same.",
         "let text = \"// The same\";",
+        "\"The same call, once more.\"",
         "/// So is that. The same holds here.",
     ] {
         assert!(!looks_back(line), "{line}");

@@ -104,7 +104,7 @@ const FEW: &[usize] = &[
     1 << 26,
     1 << 28,
 ];
-/// The same for elements of 8 bytes and more: without the longest.
+/// `FEW` without the longest, for elements of 8 bytes and more.
 const FEWER: &[usize] = FEW.split_at(FEW.len() - 1).0;
 const LONG: &[usize] = &[1 << 28];
 /// What a quick run takes of them.

@@ -84,7 +84,7 @@ impl Cub {
         self.peer_of_segments(name, stream, length, 1)
     }
 
-    /// The same for a function that wants to know how many segments there are.
+    /// A function of the library that wants to know how many segments there are.
     pub(crate) fn peer_of_segments<'a>(
         &self,
         name: &str,

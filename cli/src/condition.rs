@@ -178,7 +178,7 @@ pub(crate) enum Kept<B> {
 }
 
 impl<T: Number> Interval<T> {
-    /// The same by ranks.
+    /// What the interval keeps, by the ranks of bits.
     pub(crate) fn ranks(self) -> Kept<T::Bits> {
         let map = T::key_map(Order::ascending());
         let all = T::Bits::of_wide(u128::MAX).wide();

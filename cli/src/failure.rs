@@ -20,7 +20,7 @@ impl Failure {
         Failure::Message(format!("{place}: {cause}"))
     }
 
-    /// The same, with what the user can do about it.
+    /// A failure that also says what the user can do about it.
     pub(crate) fn with_remedy(
         place: impl Display,
         cause: impl Display,

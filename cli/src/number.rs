@@ -69,7 +69,8 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
-/// The same, where the name stands for the type that numbers are counted in, which holds them.
+/// Evaluates an expression in which a name stands for the type that numbers of a [`DType`] are
+/// counted in, which holds them all.
 macro_rules! with_bound {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::number::with_bound!(@arms $dtype, $T => $body,

@@ -45,7 +45,7 @@ pub(crate) fn pass_in(folder: &Path, line: &str, input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// The same for text, with a space for each newline within it.
+/// What a command writes to its standard output, as text with a space for each newline within it.
 pub(crate) fn pass(line: &str, input: &str) -> String {
     let output = pass_in(Path::new("."), line, input.as_bytes());
     let text = String::from_utf8(output).unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn fail_in(folder: &Path, line: &str, input: &[u8]) -> String {
         .to_owned()
 }
 
-/// The same for what it reads from its standard input.
+/// The message of a run that must fail for what it reads from its standard input.
 pub(crate) fn fail(line: &str, input: &str) -> String {
     fail_in(Path::new("."), line, input.as_bytes())
 }

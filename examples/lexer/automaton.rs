@@ -17,7 +17,7 @@ enum Class {
     Quote,
     /// The one of characters, where it can open one.
     CharQuote,
-    /// The same sign anywhere else: before a lifetime, or behind a character.
+    /// The sign `'` anywhere else: before a lifetime, or behind a character.
     Apostrophe,
     Backslash,
     /// The first byte of `//`.

@@ -69,7 +69,7 @@ pub(crate) fn devices() -> Vec<Device> {
 
 /// What a program is given, in host memory.
 pub(crate) trait Input {
-    /// The same on a device.
+    /// What the program is given, on a device.
     type There;
 
     fn upload(&self, device: &Device) -> Result<Self::There>;
@@ -101,7 +101,7 @@ impl<A: Input, B: Input> Input for (A, B) {
 
 /// What a program gives, on the device or in host memory already.
 pub(crate) trait Answer {
-    /// The same in host memory.
+    /// The answer in host memory.
     type Here;
 
     fn download(self) -> Result<Self::Here>;
@@ -151,7 +151,7 @@ where
     check_cuda::<kernels::Reduce<T, Op, S::Form>>(policy);
 }
 
-/// The same of a scan.
+/// The kernel of a scan of a source exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
 pub(crate) fn check_scan<T, Op, S>(_: S)
 where
@@ -163,13 +163,13 @@ where
     check_cuda::<kernels::Scan<T, Op, S::Form>>(policy);
 }
 
-/// The same of a collect.
+/// The kernel that collects a source exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
 pub(crate) fn check_collect<T: Element, S: Source<Device, Item = T>>(_: S) {
     check_cuda::<kernels::Collect<S::Form>>(kernels::Collect::<S::Form>::rows_policy(90));
 }
 
-/// The same of a select that stores `O`.
+/// The kernel of a select that stores `O` exists in CUDA, and compiles where there is NVRTC.
 #[cfg(test)]
 pub(crate) fn check_select<O, T, S>(_: S)
 where

@@ -19,8 +19,8 @@ pub(super) struct Data<T> {
 }
 
 impl<T: Number> Data<T> {
-    /// The same numbers in every run. Any order and any bracketing of them gives the same bits: of
-    /// integers any numbers do, floats that are added or multiplied are 1 and -1.
+    /// Numbers that are alike in every run. Any order and any bracketing of them gives the same bits:
+    /// of integers any numbers do, floats that are added or multiplied are 1 and -1.
     pub(super) fn new(op: &Operator<T>, length: usize) -> Data<T> {
         let palette: Vec<T> = if T::IS_FLOAT && (op.adds || op.multiplies) {
             vec![T::of(1), T::of(-1)]

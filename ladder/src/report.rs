@@ -99,7 +99,7 @@ pub struct Time {
     pub microseconds: f64,
     /// What has to be read and written, by this time, in GB/s.
     pub gigabytes_per_second: f64,
-    /// The same as a share of a copy's speed.
+    /// Its speed as a share of a copy's.
     pub of_a_copy: f64,
 }
 
@@ -146,7 +146,7 @@ impl Prediction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", content = "why", rename_all = "snake_case")]
 pub enum Outcome {
-    /// The same bits as the library's own.
+    /// Right: they have the bits of the library's own.
     Right,
     /// Not what they should be. This is a bug of warpfold.
     Wrong(String),

@@ -89,7 +89,7 @@ def work(library):
     shown = {}
     for row, call in rows.items():
         runs = [digest(call(make(x), ids, ends)) for _ in range(RUNS)]
-        # The same numbers with gaps between them. JAX has no such arrays.
+        # `wide` has the numbers of `x`, with gaps between them. JAX has no such arrays.
         layouts = [runs[0]]
         if library != "jax":
             layouts.append(digest(call(make(wide), ids, ends)))

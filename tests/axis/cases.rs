@@ -68,7 +68,7 @@ impl Case {
         folds
     }
 
-    /// The same for scans: without gaps, or in the place of the items.
+    /// The scan that the law gives for each lane alone: without gaps, or in the place of the items.
     pub(super) fn scans<T: Sample, Op: Monoid<T>>(
         &self,
         data: &[T],

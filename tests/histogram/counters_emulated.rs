@@ -25,7 +25,7 @@ where
     count_with::<C, T, R>(toolchain, plan, bins, usize::MAX, items)
 }
 
-/// The same with a lookup of up to `room` bytes.
+/// Counts items by a plan, with a lookup of up to `room` bytes.
 pub(crate) fn count_with<C: Sample + Count, T: Sample + Binned, R: BinRule>(
     toolchain: &Toolchain,
     plan: &HistogramPlan,

@@ -61,7 +61,7 @@ struct Program {
     name: &'static str,
     /// A case: the words of the arguments and those of the result.
     evaluate: fn(&mut Random) -> (Vec<u64>, Vec<u64>),
-    /// The same case for people.
+    /// A case as people read it.
     describe: fn(&mut Random) -> String,
     /// The body of a C++ function that takes arguments, calls the translation and puts the result.
     cuda: fn(&mut Definitions) -> String,
@@ -96,7 +96,7 @@ impl Program {
                 let mut body = format!(
                     "const auto arguments = {arguments};\n    auto result = {name}({spread});\n    "
                 );
-                // The same where short integers are extended to registers.
+                // The function once more, where short integers are extended to registers.
                 let is_number = F::Input::ARE_NUMBERS && F::Output::IS_NUMBER;
                 if let Some(extended) = definitions.extend(&name).filter(|_| is_number) {
                     body += &format!(

@@ -237,7 +237,7 @@ pub(super) fn cases(unit: usize) -> Vec<Case> {
     ]
 }
 
-/// The same for more items than one thread takes.
+/// Cases of more items than one thread takes.
 pub(super) fn long_cases() -> Vec<Case> {
     let mut ends = vec![0; 200_000];
     (ends[0], ends[199_999]) = (150_001, 300_000);

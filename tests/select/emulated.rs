@@ -46,8 +46,8 @@ fn check<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(name: &str, case: &Ca
     check_up_to::<T, F, O>(name, case, |length| length);
 }
 
-/// The same for a source of which only so many items count. The kernels read that number from the
-/// buffer `limit`.
+/// The select of a source of which only so many items count, by each engine. The kernels read that
+/// number from the buffer `limit`.
 fn check_up_to<T: Sample, F: Form<Item = (T, bool)>, O: Outputs>(
     name: &str,
     case: &Case<F>,

@@ -258,7 +258,7 @@ fn variances_of_numbers_far_from_zero_keep_their_digits() {
             (0..length).map(noise).collect()
         };
         check_digits(&noisy(21), offset, 20);
-        // The same and noise of ±10^-6.
+        // 10^8 and noise of ±10^-6.
         check_digits(&noisy(2), offset, 20);
         // Numbers that grow, and those of very different sizes.
         let growing: Vec<i64> = (0..length).map(|i| offset + i).collect();

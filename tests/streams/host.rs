@@ -27,7 +27,7 @@ fn check<T: Sample, Op: Monoid<T>>(input: &[T], cuts: &[usize]) {
     check_on::<T, Op>(&Device::cpu(), input, cuts);
 }
 
-/// The same, where what lies on a device lies on this one.
+/// Reduces and scans `input` in pieces, where what lies on a device lies on this one.
 pub(crate) fn check_on<T: Sample, Op: Monoid<T>>(device: &Device, input: &[T], cuts: &[usize]) {
     let init = sample::<T>(1, 5)[0];
     let ends = cuts.iter().copied().chain([input.len()]);

@@ -283,7 +283,7 @@ each! {
             a[5] | b[5], a[6].wrapping_add(b[6]), a[7] & b[7]];
 }
 
-/// The same of floats, whose roundings tell how they were bracketed.
+/// Sums of floats, element by element, whose roundings tell how they were bracketed.
 #[monoid(name = FloatSums, identity = [0.0; N])]
 pub(crate) fn float_sums<const N: usize>(mut a: [f32; N], b: [f32; N]) -> [f32; N] {
     for i in 0..N {

@@ -23,7 +23,7 @@ pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
     used_workspace_of(KEY, bytes)
 }
 
-/// The same for another key and tag.
+/// A workspace as earlier launches left it, for a key and tag of one's own.
 pub(crate) fn used_workspace_of(key: WorkspaceKey, bytes: usize) -> Vec<u8> {
     let mut words = Vec::from(key.header());
     for packet in 0_u64.. {

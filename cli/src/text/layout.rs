@@ -91,7 +91,7 @@ pub(super) struct Found {
     pub(super) needs: Needs,
     /// Whether rows are ordered by it.
     pub(super) is_key: bool,
-    /// The same, if its numbers may be codes.
+    /// Whether it is a key whose numbers may be codes.
     pub(super) may_be_codes: bool,
     /// Whether it is a key that holds words.
     pub(super) has_words: bool,
@@ -512,7 +512,7 @@ impl Planner<'_> {
         needs
     }
 
-    /// The same, if none is missing.
+    /// What a column's numbers need, if none is missing.
     fn needs_of_numbers(&self, index: usize, has_header: bool) -> Needs {
         let below = self.survey.columns.get(index);
         let first = self.survey.needs.get(index).filter(|_| !has_header);

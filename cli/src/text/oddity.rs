@@ -372,7 +372,8 @@ pub(super) fn comment_mark(word: &[u8], is_number: impl Fn(&str) -> bool) -> Opt
     (!is_comparison && !are_stars && !is_number(text)).then_some(mark)
 }
 
-/// The same behind numbers, where `%` belongs to the number before it if another one follows.
+/// The character that a comment behind numbers starts with. `%` belongs to the number before it if
+/// another one follows.
 fn comment_behind(word: &[u8], line: &[u8], is_number: impl Fn(&str) -> bool) -> Option<char> {
     let mark = comment_mark(word, &is_number).filter(|mark| "%!/".contains(*mark))?;
     let rest = String::from_utf8_lossy(line.get(word.len()..)?);

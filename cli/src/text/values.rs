@@ -58,7 +58,7 @@ macro_rules! values {
                 }
             }
 
-            /// The same, to be written.
+            /// The memory of the numbers, to be written.
             pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
                 match self {
                     $(Values::$name(values) => bytemuck::cast_slice_mut(values)),*

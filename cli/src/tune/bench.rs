@@ -272,7 +272,7 @@ impl<T: Class> Contest for Bench<'_, T> {
     }
 }
 
-/// The same elements in every run.
+/// Random elements: each run has these.
 fn random_elements<T: Class>(length: usize) -> Vec<T> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     std::iter::repeat_with(|| {

@@ -143,7 +143,7 @@ fn replace_once(text: String, from: &str, to: &str) -> String {
     text.replace(from, to)
 }
 
-/// The same kernel, but trees and tiles lie in shared memory without gaps.
+/// A kernel whose trees and tiles lie in shared memory without gaps.
 fn without_padding(text: String) -> String {
     let text = replace_once(
         text,

@@ -132,7 +132,7 @@ fn tiny(policy: WavePolicy) -> WavePolicy {
     }
 }
 
-/// The same with two rows a warp, and two sums a lane.
+/// The tiny policy with two rows a warp, and two sums a lane.
 fn small(policy: WavePolicy) -> WavePolicy {
     WavePolicy {
         rows: 2,
@@ -651,7 +651,7 @@ fn zeros(length: usize) -> Vec<f32> {
         .collect()
 }
 
-/// The same values until a NaN comes.
+/// The values of `zeros`, with a NaN now and then from number 300 on.
 fn zeros_and_nan(length: usize) -> Vec<f32> {
     let mut values = zeros(length);
     values

@@ -163,7 +163,7 @@ impl Writer<'_> {
         let left_known = known || self.random.chance(30);
         let left = self.left(ty, left_known, level, operator);
         let right = self.expression(ty, known || !left_known);
-        // The same operator again needs no parentheses on the left, and all looser ones do on
+        // An operator of this level needs no parentheses on the left, and all looser ones do on
         // either side.
         let right = if right.level == level {
             format!("({})", right.text)

@@ -25,7 +25,7 @@ const WITHOUT_BRACKETS: &str =
 pub(in crate::text) struct Feed {
     /// The line of the word.
     pub(in crate::text) line_number: u64,
-    /// The same, if it is the first of its line, and no line before was like it.
+    /// The line of the word, if the word is the first of it, and no line before was like it.
     pub(in crate::text) line_alone: Option<u64>,
     pub(in crate::text) delimiter: Option<u8>,
     /// The number of the field.

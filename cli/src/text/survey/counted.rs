@@ -186,7 +186,8 @@ impl Survey {
             || self.below.counts_alone(&numbers)
     }
 
-    /// The same of words between white space, whose rows may be parts of one sequence.
+    /// Whether words between white space are counted columns. Their rows may be parts of one
+    /// sequence.
     pub(in crate::text) fn looks_counted_in_words(&self) -> bool {
         let fields = self.first.len();
         let is_table = self.widths == Some((fields, fields));
