@@ -117,6 +117,19 @@ pub(crate) trait Shell: 'static {
     fn load_core(context: &Arc<CudaContext>) -> Result<Self::Core>;
 }
 
+/// Implements `Clone` by the clones of all fields, for what names an operator or a form. Those need
+/// not be `Clone` themselves, as `#[derive(Clone)]` would ask.
+macro_rules! clone_by_fields {
+    ([$($bounds:tt)*] $Type:ident<$($name:ident),*> { $($field:ident),* }) => {
+        impl<$($bounds)*> Clone for $Type<$($name),*> {
+            fn clone(&self) -> Self {
+                $Type { $($field: Clone::clone(&self.$field)),* }
+            }
+        }
+    };
+}
+pub(crate) use clone_by_fields;
+
 /// The core of a shell, which is loaded when it is first asked for.
 pub(crate) fn core_of<S: Shell>(context: &Arc<CudaContext>) -> Result<Arc<S::Core>> {
     let key = (context.cu_ctx() as usize, TypeId::of::<S>());

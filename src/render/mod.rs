@@ -18,6 +18,7 @@ pub(crate) use levels::{bind_levels, level_functions};
 use crate::definitions::Definitions;
 use crate::engine::{Engine, accumulator_layout};
 use crate::operator::Forms;
+use crate::source::Form;
 use crate::{CudaType, Element, Monoid, Result};
 
 /// The CUDA C++ source of a primitive's kernels, for an engine.
@@ -74,6 +75,14 @@ pub(crate) fn bind_monoid<T: Element, Op: Monoid<T>>(
     let forms = Forms::of(definitions, &combine, align_of::<T>(), bytes);
     let promises = (Op::EXACT, Op::COMMUTATIVE);
     bind(combine, forms, std::any::type_name::<Op>(), promises, bytes)
+}
+
+/// What the templates name of an operator, and of the source that it reads.
+pub(crate) fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
+    definitions: &mut Definitions,
+) -> Variables {
+    let source = bind_source::<F>(definitions);
+    joined(source, bind_monoid::<T, Op>(definitions))
 }
 
 /// Completes a CUDA source of yours. Where `text` includes a file of `kernels/` (`#include

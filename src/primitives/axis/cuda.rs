@@ -6,7 +6,7 @@ use super::launches::{AxisLaunch, Explaining};
 use super::plan::{AxisLevel, AxisPlan, AxisPolicy};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::{Loaded, Shell};
+use crate::cuda::kernels::{Loaded, Shell, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
@@ -60,14 +60,9 @@ pub(crate) struct Core {
     sum_bytes: usize,
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for AlongAxis<T, Op, F> {
-    fn clone(&self) -> Self {
-        AlongAxis {
-            core: self.core.clone(),
-            rows: self.rows.clone(),
-            scanned_rows: self.scanned_rows.clone(),
-        }
-    }
+clone_by_fields! {
+    [T: Element, Op: Monoid<T>, F: Form<Item = T>]
+    AlongAxis<T, Op, F> { core, rows, scanned_rows }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AlongAxis<T, Op, F> {

@@ -3,8 +3,7 @@
 use crate::definitions::Definitions;
 use crate::primitives::segmented::Cut;
 use crate::render::{
-    Arguments, Function, Kernel, Named, Variables, arguments, bind_monoid, bind_source, joined,
-    with_texts,
+    Arguments, Function, Kernel, Named, Variables, arguments, bind_read, with_texts,
 };
 use crate::source::{Form, Slice, SliceArguments};
 use crate::{Element, Monoid};
@@ -111,12 +110,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> AxisLanes<T, Op, F> {
 }
 
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>>(definitions: &mut Definitions) -> Variables {
-    let source = bind_source::<F>(definitions);
     let texts = [
         ("arguments", &*ArgumentsOf::<T, F>::cuda()),
         ("arguments_of_sums", &ArgumentsOfSums::<T>::cuda()),
     ];
-    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
+    with_texts(&texts, bind_read::<T, Op, F>(definitions))
 }
 
 /// The kernel that folds segments of rows of sources of a form with `Op`; `C` says how segments are
@@ -175,10 +173,9 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> AxisSegments<T, Op, F
 fn bind_segments<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
-    let source = bind_source::<F>(definitions);
     let texts = [
         ("arguments", &*SegmentsArgumentsOf::<T, F, C>::cuda()),
         ("segments", &C::cuda()),
     ];
-    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
+    with_texts(&texts, bind_read::<T, Op, F>(definitions))
 }

@@ -3,7 +3,7 @@
 use super::kernel::{self, CollectArguments};
 use super::launches::{explain, launch_of};
 use crate::cuda::checks::{bind, check_streams};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, context_capability};
@@ -48,15 +48,9 @@ pub struct Collect<F: Form<Item: Element>> {
     form: Named<F>,
 }
 
-impl<F: Form<Item: Element>> Clone for Collect<F> {
-    fn clone(&self) -> Self {
-        Collect {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
-            policy: self.policy,
-            form: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [F: Form<Item: Element>]
+    Collect<F> { context, kernels, policy, form }
 }
 
 impl<F: Form<Item: Element>> Collect<F> {

@@ -6,7 +6,7 @@ use super::plan::{HistogramCounters, HistogramMachine, HistogramPlan};
 use super::rule::{BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, TablesAt};
 use super::{Binned, Bins, Count, Counted, Rule, check};
 use crate::cuda::checks::bind;
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, check_context, context_capability, upload};
@@ -79,16 +79,9 @@ pub type HistogramOf<C, X> = Histogram<C, Slice<X>>;
 /// What is counted of an item.
 type Value<F> = <<F as Form>::Item as Counted>::Value;
 
-impl<C: Count, F: Form<Item: Counted>> Clone for Histogram<C, F> {
-    fn clone(&self) -> Self {
-        Histogram {
-            loaded: self.loaded.clone(),
-            policy: self.policy,
-            bins: self.bins.clone(),
-            channels: self.channels,
-            count: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [C: Count, F: Form<Item: Counted>]
+    Histogram<C, F> { loaded, policy, bins, channels, count }
 }
 
 impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {

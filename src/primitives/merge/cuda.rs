@@ -3,7 +3,7 @@
 use super::kernel::{self, MergeArguments, MergeShape};
 use super::launches::sort_bytes;
 use crate::cuda::checks::{check_call, check_streams};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, Workspace, check_context};
@@ -131,13 +131,9 @@ pub struct SortBy<T: Element, Less> {
     types: Named<(T, Less)>,
 }
 
-impl<T: Element, Less> Clone for SortBy<T, Less> {
-    fn clone(&self) -> Self {
-        SortBy {
-            kernels: self.kernels.clone(),
-            types: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, Less]
+    SortBy<T, Less> { kernels, types }
 }
 
 impl<T, Less> SortBy<T, Less>

@@ -5,7 +5,7 @@ use super::candidates;
 use super::kernel::{self, ScanArguments};
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call, check_streams};
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, clone_by_fields, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::levels::{self, Call};
 use crate::cuda::library::require_driver;
@@ -71,18 +71,10 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Clone for Scan<T, Op, F> {
     }
 }
 
-impl<T: Element, F: Form<Item = T>> Clone for Kernels<T, F> {
-    fn clone(&self) -> Self {
-        Kernels {
-            context: self.context.clone(),
-            candidates: self.candidates.clone(),
-            reversed: self.reversed.clone(),
-            in_reverse: self.in_reverse,
-            capability: self.capability,
-            multiprocessors: self.multiprocessors,
-            identity: self.identity,
-            form: PhantomData,
-        }
+clone_by_fields! {
+    [T: Element, F: Form<Item = T>]
+    Kernels<T, F> {
+        context, candidates, reversed, in_reverse, capability, multiprocessors, identity, form
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::{Engine, Layouts, Primitive, RowPolicy, Shape, WavePolicy};
 use crate::render::Named;
 use crate::render::{
     Arguments, Binding, Kernel, Kernels, Variables, WorkspaceArguments, arguments, bind_levels,
-    bind_monoid, bind_source, joined, level_functions,
+    bind_read, joined, level_functions,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -160,13 +160,6 @@ fn bind_for_levels<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
 ) -> Variables {
     let read = bind_read::<T, Op, F>(definitions);
     joined(bind_levels::<T, F>(Primitive::Scan), read)
-}
-
-fn bind_read<T: Element, Op: Monoid<T>, F: Form<Item = T>>(
-    definitions: &mut Definitions,
-) -> Variables {
-    let source = bind_source::<F>(definitions);
-    joined(source, bind_monoid::<T, Op>(definitions))
 }
 
 /// The kernel for an engine, by what binds for one launch and for the levels engine.

@@ -3,7 +3,7 @@
 use super::kernel::{self, ScatterArguments};
 use super::launches::{explain_scatter, launches, workspace_bytes};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
@@ -45,14 +45,9 @@ pub struct Scatter<F: Form<Item: Element>, I: Form<Item: IndexNumber> = Slice<u3
     named: Named<(F, I)>,
 }
 
-impl<F: Form<Item: Element>, I: Form<Item: IndexNumber>> Clone for Scatter<F, I> {
-    fn clone(&self) -> Self {
-        Scatter {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
-            named: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [F: Form<Item: Element>, I: Form<Item: IndexNumber>]
+    Scatter<F, I> { context, kernels, named }
 }
 
 /// What is stored: the arguments of both sources with `len` items, and where `places` are.

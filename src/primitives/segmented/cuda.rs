@@ -5,7 +5,7 @@ use super::kernel::{self, SegmentedArguments, SegmentedPolicy, SegmentedScratch}
 use super::launches::Extent;
 use super::segments::{Cut, Segments};
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::{Loaded, Shell};
+use crate::cuda::kernels::{Loaded, Shell, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
@@ -60,13 +60,9 @@ pub(crate) struct Core {
     sum_bytes: usize,
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedReduce<T, Op, F, C> {
-    fn clone(&self) -> Self {
-        SegmentedReduce {
-            core: self.core.clone(),
-            named: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut]
+    SegmentedReduce<T, Op, F, C> { core, named }
 }
 
 /// What is reduced: the arguments of a source with `len` items and of `count` segments, and where

@@ -5,8 +5,8 @@ use super::tuning::{EXPAND_ROWS, EXPAND_WARPS};
 use crate::definitions::Definitions;
 use crate::engine::{HEADER_BYTES, RowPolicy, accumulator_layout};
 use crate::render::{
-    Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_monoid,
-    bind_source, joined, with_texts,
+    Arguments, Function, Kernel, Named, Variables, WorkspaceArguments, arguments, bind_read,
+    bind_source, with_texts,
 };
 use crate::source::{Form, Slice};
 use crate::{Element, Monoid};
@@ -78,12 +78,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduce<T, Op
 fn bind<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
-    let source = bind_source::<F>(definitions);
     let texts = [
         ("arguments", &*ArgumentsOf::<T, F, C>::cuda()),
         ("segments", &C::cuda()),
     ];
-    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
+    with_texts(&texts, bind_read::<T, Op, F>(definitions))
 }
 
 /// The kernel that scans each segment of sources of a form with `Op`; `C` says how segments are
@@ -142,12 +141,11 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, 
 fn bind_scan<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
     definitions: &mut Definitions,
 ) -> Variables {
-    let source = bind_source::<F>(definitions);
     let texts = [
         ("arguments", &*ScanArgumentsOf::<T, F, C>::cuda()),
         ("segments", &C::cuda()),
     ];
-    with_texts(&texts, joined(source, bind_monoid::<T, Op>(definitions)))
+    with_texts(&texts, bind_read::<T, Op, F>(definitions))
 }
 
 /// The kernel that gives every item the value of its segment.

@@ -2,7 +2,7 @@
 
 use super::kernel::{self, SegmentedSortArguments};
 use crate::cuda::checks::check_streams;
-use crate::cuda::kernels::{Lazy, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, clone_by_fields, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
@@ -50,14 +50,9 @@ pub struct SegmentedSort<K: Sortable, C: Cut = OffsetsOf<u64>> {
     types: Named<(K, C)>,
 }
 
-impl<K: Sortable, C: Cut> Clone for SegmentedSort<K, C> {
-    fn clone(&self) -> Self {
-        SegmentedSort {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
-            types: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [K: Sortable, C: Cut]
+    SegmentedSort<K, C> { context, kernels, types }
 }
 
 /// What a call sorts.

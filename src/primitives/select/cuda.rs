@@ -6,7 +6,7 @@ use super::{Target, Targets};
 #[cfg(doc)]
 use crate::Error;
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, Shell, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Shell, clone_by_fields, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, check_context, context_capability};
@@ -168,13 +168,9 @@ pub type Unique<T> = Select<T, Heads<Equal<T>, Slice<T>>>;
 /// ```
 pub type Runs<T, F> = Select<T, F, RunParts>;
 
-impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Clone for Select<T, F, O> {
-    fn clone(&self) -> Self {
-        Select {
-            core: self.core.clone(),
-            types: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, F: Form<Item = (T, bool)>, O: Outputs]
+    Select<T, F, O> { core, types }
 }
 
 impl<T: Element, F: Form<Item = (T, bool)>, O: Outputs> Select<T, F, O> {

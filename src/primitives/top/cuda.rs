@@ -4,7 +4,7 @@ use super::kernel::{Top, TopArguments, TopPlan, TopShape, TopWay};
 use super::launches::{TopAsked, TopFunction, TopStep};
 use super::{Candidate, Choice};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
-use crate::cuda::kernels::{Lazy, Loaded, context_multiprocessors};
+use crate::cuda::kernels::{Lazy, Loaded, clone_by_fields, context_multiprocessors};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace, check_context};
@@ -73,17 +73,9 @@ pub struct TopK<F: Form<Item: Candidate>> {
     form: Named<F>,
 }
 
-impl<F: Form<Item: Candidate>> Clone for TopK<F> {
-    fn clone(&self) -> Self {
-        TopK {
-            context: self.context.clone(),
-            multiprocessors: self.multiprocessors,
-            kernels: self.kernels.clone(),
-            by_place: self.by_place.clone(),
-            by_rank: self.by_rank.clone(),
-            form: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [F: Form<Item: Candidate>]
+    TopK<F> { context, multiprocessors, kernels, by_place, by_rank, form }
 }
 
 /// What a call reads, and where its results go.

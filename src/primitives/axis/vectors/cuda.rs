@@ -2,7 +2,7 @@
 
 use super::rows_of;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
-use crate::cuda::kernels::{Loaded, Shell};
+use crate::cuda::kernels::{Loaded, Shell, clone_by_fields};
 use crate::cuda::launch::{Grid, blocks, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder};
@@ -55,15 +55,9 @@ pub(crate) struct Core {
     policy: AxisPolicy,
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone
-    for SegmentedReduceVectors<T, Op, F, C>
-{
-    fn clone(&self) -> Self {
-        SegmentedReduceVectors {
-            core: self.core.clone(),
-            named: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut]
+    SegmentedReduceVectors<T, Op, F, C> { core, named }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVectors<T, Op, F, C> {

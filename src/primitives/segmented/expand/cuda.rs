@@ -3,7 +3,7 @@
 #[cfg(doc)]
 use crate::Error;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
-use crate::cuda::kernels::Loaded;
+use crate::cuda::kernels::{Loaded, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder};
@@ -48,14 +48,9 @@ pub struct Expand<T: Element, F: Form<Item = T> = Slice<T>, C: Cut = OffsetsOf<u
     named: Named<(T, F, C)>,
 }
 
-impl<T: Element, F: Form<Item = T>, C: Cut> Clone for Expand<T, F, C> {
-    fn clone(&self) -> Self {
-        Expand {
-            context: self.context.clone(),
-            kernels: self.kernels.clone(),
-            named: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, F: Form<Item = T>, C: Cut]
+    Expand<T, F, C> { context, kernels, named }
 }
 
 impl<T: Element, F: Form<Item = T>, C: Cut> Expand<T, F, C> {

@@ -2,6 +2,7 @@
 //! device.
 
 use super::BeginsRun;
+use crate::cuda::kernels::clone_by_fields;
 use crate::cuda::{
     Positions, Runs, SegmentedReduce, SegmentedScan, StreamBinder, Workspace, cudarc,
 };
@@ -145,21 +146,10 @@ pub struct ReduceByKey<
     reduce: SegmentedReduce<T, Op, G, CountedStartsOf<u64>>,
 }
 
-impl<K, T, Op, Same, F, G> Clone for ReduceByKey<K, T, Op, Same, F, G>
-where
-    K: Element,
-    T: Element,
-    Op: Monoid<T>,
-    Same: Function<Input = (K, K), Output = bool>,
-    F: Form<Item = K>,
-    G: Form<Item = T>,
-{
-    fn clone(&self) -> Self {
-        ReduceByKey {
-            runs: self.runs.clone(),
-            reduce: self.reduce.clone(),
-        }
-    }
+clone_by_fields! {
+    [K: Element, T: Element, Op: Monoid<T>, Same: Function<Input = (K, K), Output = bool>,
+        F: Form<Item = K>, G: Form<Item = T>]
+    ReduceByKey<K, T, Op, Same, F, G> { runs, reduce }
 }
 
 impl<K, T, Op, Same, F, G> ReduceByKey<K, T, Op, Same, F, G>
@@ -283,21 +273,10 @@ pub struct ScanByKey<
     scan: SegmentedScan<T, Op, G, CountedStartsOf<u64>>,
 }
 
-impl<K, T, Op, Same, F, G> Clone for ScanByKey<K, T, Op, Same, F, G>
-where
-    K: Element,
-    T: Element,
-    Op: Monoid<T>,
-    Same: Function<Input = (K, K), Output = bool>,
-    F: Form<Item = K>,
-    G: Form<Item = T>,
-{
-    fn clone(&self) -> Self {
-        ScanByKey {
-            find: self.find.clone(),
-            scan: self.scan.clone(),
-        }
-    }
+clone_by_fields! {
+    [K: Element, T: Element, Op: Monoid<T>, Same: Function<Input = (K, K), Output = bool>,
+        F: Form<Item = K>, G: Form<Item = T>]
+    ScanByKey<K, T, Op, Same, F, G> { find, scan }
 }
 
 impl<K, T, Op, Same, F, G> ScanByKey<K, T, Op, Same, F, G>

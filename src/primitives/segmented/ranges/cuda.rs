@@ -4,6 +4,7 @@ use super::super::expand::SaturatingSum;
 use super::super::segments::{Offset, Offsets, OffsetsOf};
 use super::{check_lengths, shifted};
 use crate::cuda::checks::check_streams;
+use crate::cuda::kernels::clone_by_fields;
 use crate::cuda::{Expand, Scan, Workspace, cudarc, driver_error};
 use crate::source::{
     Constant, Form, Gather, Index, Indices, Map, Slice, Source, Zip, constant, gather, index, map,
@@ -75,14 +76,9 @@ impl<I: Offset> fmt::Debug for CutRanges<I> {
     }
 }
 
-impl<I: Offset> Clone for CutRanges<I> {
-    fn clone(&self) -> Self {
-        CutRanges {
-            context: self.context.clone(),
-            lengths: self.lengths.clone(),
-            shifts: self.shifts.clone(),
-        }
-    }
+clone_by_fields! {
+    [I: Offset]
+    CutRanges<I> { context, lengths, shifts }
 }
 
 impl<I: Offset> CutRanges<I> {

@@ -2,7 +2,7 @@
 
 use crate::cpu::PrefixKind;
 use crate::cuda::checks::{assert_length_is_known, bind, check_call};
-use crate::cuda::kernels::{Lazy, Loaded, Shell};
+use crate::cuda::kernels::{Lazy, Loaded, Shell, clone_by_fields};
 use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder, Workspace};
@@ -65,13 +65,9 @@ pub(crate) struct Core {
     sum_bytes: usize,
 }
 
-impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> Clone for SegmentedScan<T, Op, F, C> {
-    fn clone(&self) -> Self {
-        SegmentedScan {
-            core: self.core.clone(),
-            named: PhantomData,
-        }
-    }
+clone_by_fields! {
+    [T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut]
+    SegmentedScan<T, Op, F, C> { core, named }
 }
 
 impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedScan<T, Op, F, C> {
