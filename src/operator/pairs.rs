@@ -30,6 +30,7 @@ pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'sta
     else {
         return None;
     };
+    // What comes before the arguments ends in the returned type and the name.
     let returned = tokens[..open].iter().rev().nth(1)?;
     let is_short = SHORT.contains(returned) && first_type == returned && second_type == returned;
     let are_both = |x: &str, y: &str| (x == *a && y == *b) || (x == *b && y == *a);
@@ -60,44 +61,48 @@ pub(super) fn operation(definitions: &Definitions, called: &str) -> Option<&'sta
             result,
             ";",
         ] if name == result => call(expression),
-        ["if", "(", rest @ ..] => {
-            let close = rest.iter().position(|&token| token == "{")?;
-            let (condition, rest) = rest.split_at(close);
-            let condition = condition.strip_suffix(&[")"])?;
-            let [x, comparison, y] = without_parentheses(condition) else {
-                return None;
-            };
-            let ([
-                "{",
-                "return",
-                chosen,
-                ";",
-                "}",
-                "else",
-                "{",
-                "return",
-                other,
-                ";",
-                "}",
-            ]
-            | ["{", "return", chosen, ";", "}", "return", other, ";"]) = rest
-            else {
-                return None;
-            };
-            let greater = match *comparison {
-                ">" | ">=" => x,
-                "<" | "<=" => y,
-                _ => return None,
-            };
-            let name = if chosen == greater {
-                "MAXIMUM"
-            } else {
-                "MINIMUM"
-            };
-            (are_both(x, y) && are_both(chosen, other)).then_some(name)
-        }
+        ["if", "(", rest @ ..] => extreme(rest, are_both),
         _ => None,
     }
+}
+
+/// Which extreme an `if` returns, of which everything behind `if (` is given. `are_both` says
+/// whether two names are those of the operands.
+fn extreme(rest: &[&str], are_both: impl Fn(&str, &str) -> bool) -> Option<&'static str> {
+    let close = rest.iter().position(|&token| token == "{")?;
+    let (condition, rest) = rest.split_at(close);
+    let condition = condition.strip_suffix(&[")"])?;
+    let [x, comparison, y] = without_parentheses(condition) else {
+        return None;
+    };
+    let ([
+        "{",
+        "return",
+        chosen,
+        ";",
+        "}",
+        "else",
+        "{",
+        "return",
+        other,
+        ";",
+        "}",
+    ]
+    | ["{", "return", chosen, ";", "}", "return", other, ";"]) = rest
+    else {
+        return None;
+    };
+    let greater = match *comparison {
+        ">" | ">=" => x,
+        "<" | "<=" => y,
+        _ => return None,
+    };
+    let name = if chosen == greater {
+        "MAXIMUM"
+    } else {
+        "MINIMUM"
+    };
+    (are_both(x, y) && are_both(chosen, other)).then_some(name)
 }
 
 /// The functions of `kernels/machine/rust.cuh`, for integers.

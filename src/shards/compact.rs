@@ -3,6 +3,7 @@
 use super::communicator::{Call, number, unreadable};
 use super::identity::{name_of, name_of_type};
 use super::{Shard, Site};
+use crate::cpu::memory::reserve;
 use crate::source::ByReference;
 use crate::source::{Feeds, Source, flagged};
 use crate::{Element, Error, Function, Result, function, index, map_with, zip};
@@ -200,20 +201,13 @@ impl<P: Site> Shard<'_, P> {
             P::collect(&self.device, ByReference(&source)).and_then(P::to_vec)
         };
         let items = items();
-        let own = match &items {
-            Ok(items) => Ok(items),
-            Err(error) => Err(error.clone()),
-        };
         let even = self.communicator.even_shard(self.total())?.range();
-        let mut kept = Vec::new();
-        let room = (even.end - even.start) as usize;
-        let reserved = kept.try_reserve_exact(room);
-        let own = own.and_then(|own| match reserved {
-            Ok(()) => Ok(own),
-            Err(_) => Err(Error::OutOfHostMemory {
-                requested: room.saturating_mul(size_of::<T>()),
-            }),
-        });
+        // If it has no room for its result, this rank still takes part: its error is one of all.
+        let kept = reserve(length(even.clone()) as usize);
+        let own = items
+            .as_ref()
+            .and_then(|items| kept.as_ref().map(|_| items))
+            .map_err(Error::clone);
         let call = || self.call("rebalance").named(&name_of_type::<T>());
         let piece = (PIECE_BYTES / size_of::<T>()) as u64;
         let of_rank = |rank: usize| self.range_of(rank);
@@ -227,8 +221,7 @@ impl<P: Site> Shard<'_, P> {
             };
             let mine = within(self.range());
             let at = |position: u64| (position - self.range().start) as usize;
-            let bytes = own.as_ref().map_err(|error| (*error).clone());
-            let bytes = bytes.map(|own| {
+            let bytes = own.clone().map(|own| {
                 bytemuck::cast_slice::<T, u8>(&own[at(mine.start)..at(mine.end)]).to_vec()
             });
             let payloads = self.communicator.gather(call(), bytes)?;
@@ -245,6 +238,7 @@ impl<P: Site> Shard<'_, P> {
                 }
             }
         }
+        let mut kept = kept?;
         parts.into_iter().for_each(|part| kept.extend(part));
         Ok(Compacted {
             items: P::of_vec(&self.device, kept)?,

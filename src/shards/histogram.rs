@@ -107,6 +107,8 @@ impl<P: Site> Shard<'_, P> {
         if counts.iter().any(|counts| counts.len() != all) {
             return Err(unreadable());
         }
+        // A rank's nodes are those of a stretch of each bin's weights, which starts where those of the
+        // ranks before end.
         let mut before = vec![0; all];
         for counts in &counts[..self.communicator.rank()] {
             before
@@ -118,22 +120,7 @@ impl<P: Site> Shard<'_, P> {
         let nodes = nodes.map(|nodes| bytemuck::pod_collect_to_vec(&nodes));
         let call = call("the sums of histogram_weighted");
         let payloads = self.communicator.gather(call, nodes)?;
-        let mut counters = vec![Counter::<W::Accumulator>::at(0); all];
-        for (counts, payload) in counts.iter().zip(&payloads) {
-            let mut nodes = read(payload).into_iter();
-            for (counter, count) in counters.iter_mut().zip(counts) {
-                let stretch = counter.end()..counter.end() + count;
-                let sums = nodes
-                    .by_ref()
-                    .take(blocks_of(stretch.clone()).count())
-                    .collect();
-                let counted = Counter::of_stretch(stretch, sums).ok_or_else(unreadable)?;
-                in_rust_mode(|| counter.append(&counted, Add::combine));
-            }
-            if nodes.next().is_some() {
-                return Err(unreadable());
-            }
-        }
+        let counters = joined::<W>(&counts, &payloads)?;
         let sum = |counter: &Counter<W::Accumulator>| {
             let sum = counter.prefix(None, Add::combine);
             sum.map_or_else(Add::identity, W::narrow)
@@ -141,6 +128,34 @@ impl<P: Site> Shard<'_, P> {
         let sums = in_rust_mode(|| counters.iter().map(sum).collect());
         P::of_vec(device, sums)
     }
+}
+
+/// What is added up of each bin over all ranks: each has sent how many weights it has of a bin, and
+/// the nodes of these.
+fn joined<W: Element>(
+    counts: &[Vec<u64>],
+    payloads: &[Vec<u8>],
+) -> Result<Vec<Counter<W::Accumulator>>>
+where
+    Add: Monoid<W>,
+{
+    let mut counters = vec![Counter::at(0); counts[0].len()];
+    for (counts, payload) in counts.iter().zip(payloads) {
+        let mut nodes = read(payload).into_iter();
+        for (counter, count) in counters.iter_mut().zip(counts) {
+            let stretch = counter.end()..counter.end() + count;
+            let sums = nodes
+                .by_ref()
+                .take(blocks_of(stretch.clone()).count())
+                .collect();
+            let counted = Counter::of_stretch(stretch, sums).ok_or_else(unreadable)?;
+            in_rust_mode(|| counter.append(&counted, Add::combine));
+        }
+        if nodes.next().is_some() {
+            return Err(unreadable());
+        }
+    }
+    Ok(counters)
 }
 
 /// Bins must be the same on all ranks.

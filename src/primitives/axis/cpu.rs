@@ -324,15 +324,9 @@ fn reduce_with<T: Element>(
         target: Target(std::ptr::null_mut()),
         room: Vec::new(),
     };
-    let store = |nodes: &Nodes<T::Accumulator>, to: &mut [MaybeUninit<T>]| match nodes
-        .prefixes(init.map(T::widen), fold)
-    {
-        None => to.fill(MaybeUninit::new(empty)),
-        Some(prefixes) => {
-            for (to, prefix) in to.iter_mut().zip(prefixes) {
-                to.write(T::narrow(prefix));
-            }
-        }
+    let store = |nodes: &Nodes<T::Accumulator>, to: &mut [MaybeUninit<T>]| {
+        let folds = nodes.prefixes(init.map(T::widen), fold);
+        write_row(to, folds.as_deref(), empty);
     };
     let mut rest = output;
     let rooms = columns.iter().map(|columns| {
@@ -363,6 +357,18 @@ fn reduce_with<T: Element>(
             }
             store(&all, room);
         });
+    }
+}
+
+/// Writes the sums of some lanes, or `nothing` where there are none.
+fn write_row<T: Element>(to: &mut [MaybeUninit<T>], sums: Option<&[T::Accumulator]>, nothing: T) {
+    match sums {
+        None => to.fill(MaybeUninit::new(nothing)),
+        Some(sums) => {
+            for (to, &sum) in to.iter_mut().zip(sums) {
+                to.write(T::narrow(sum));
+            }
+        }
     }
 }
 
@@ -457,7 +463,9 @@ unsafe fn scan_with<T: Element>(
     };
     let init = prefixes.init.map(T::widen);
     let inclusive = prefixes.kind == PrefixKind::Inclusive;
-    // `after` has the prefixes of the end of a block that others follow.
+    // Scans some rows of some lanes. `seed` has the prefixes of their start. `after` has those of the
+    // end of a block that others follow: there the law joins the block with blocks before it, which
+    // the seed no longer tells apart.
     let walk = |reader: &mut Reader<'_, T>,
                 columns: Columns,
                 rows: Range<usize>,
@@ -471,24 +479,13 @@ unsafe fn scan_with<T: Element>(
             let start = reader.start(to, columns, row);
             // SAFETY: the row is this task's alone.
             let out = unsafe { target.row(start..start + columns.width) };
-            let store =
-                |out: &mut [MaybeUninit<T>], prefixes: Option<&[T::Accumulator]>| match prefixes {
-                    None => out.fill(MaybeUninit::new(first)),
-                    Some(prefixes) => {
-                        for (out, &prefix) in out.iter_mut().zip(prefixes) {
-                            out.write(T::narrow(prefix));
-                        }
-                    }
-                };
             if !inclusive {
-                store(out, walk.now());
+                write_row(out, walk.now(), first);
             }
             walk.push(&mut row_of_sums, fold);
             if inclusive {
-                match after {
-                    Some(after) if row + 1 == rows.end => store(out, Some(after)),
-                    _ => store(out, walk.now()),
-                }
+                let is_last = row + 1 == rows.end;
+                write_row(out, after.filter(|_| is_last).or(walk.now()), first);
             }
         }
     };
@@ -503,6 +500,8 @@ unsafe fn scan_with<T: Element>(
         }
         return;
     }
+    // All items are read twice: for the sums of whole blocks, which give each block its seed, and
+    // for the prefixes.
     for columns in columns {
         let whole = &blocks[..axis.len >> log];
         let sums = threads::map(whole.len(), &reader, &|reader, number| {

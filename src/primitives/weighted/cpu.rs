@@ -216,6 +216,37 @@ const GROUPS_PER_THREAD: usize = 4;
 const BLOCK_OF_GROUP: usize = 256;
 const MOST_OF_BLOCK: usize = 1 << 15;
 
+/// How bins are cut into groups, and items into rounds and blocks.
+struct Sizes {
+    /// A group has 2^log_group neighbouring bins.
+    log_group: u32,
+    /// The number of groups. What has no bin is behind the bins, and may be a group of its own.
+    groups: usize,
+    /// The items that one thread sorts at a time.
+    block: usize,
+    /// The items that are sorted before groups are added up: whole blocks.
+    round: usize,
+}
+
+impl Sizes {
+    /// For so many bins, and groups if there are enough bins.
+    fn of<W: Element, X: Counted>(all: usize, wanted: usize) -> Sizes {
+        let most = (GROUP_BYTES / size_of::<[W::Accumulator; ROOM]>()).max(1);
+        let group = all.div_ceil(wanted).next_power_of_two();
+        let log_group = group.min(1 << most.ilog2()).ilog2();
+        let groups = (all >> log_group) + 1;
+        let block = (BLOCK_OF_GROUP * groups).next_power_of_two();
+        let block = (block.clamp(BLOCK, MOST_OF_BLOCK) / X::CHANNELS).max(1);
+        let round = (ROUND_OF_BIN * all).min(LONG_ROUND).max(FEW_OF_BIN * all);
+        Sizes {
+            log_group,
+            groups,
+            block,
+            round: (round.max(ROUND) / X::CHANNELS).next_multiple_of(block),
+        }
+    }
+}
+
 /// Neighbouring bins are a group. Blocks of items are sorted by group, in parallel. Then each group
 /// is added up by one thread, in the order of the items and in its cache.
 fn add_up_bins<W: Element, X: Counted>(
@@ -232,16 +263,13 @@ where
         true => 1,
         false => GROUPS_PER_THREAD * rayon::current_num_threads(),
     };
-    let most = (GROUP_BYTES / size_of::<[W::Accumulator; ROOM]>()).max(1);
-    let group = all.div_ceil(wanted).next_power_of_two();
-    let group = group.min(1 << most.ilog2());
-    let log_group = group.ilog2();
-    // What has no bin is behind the others, and may be a group of its own.
-    let groups = (all >> log_group) + 1;
-    let block = (BLOCK_OF_GROUP * groups).next_power_of_two();
-    let block = (block.clamp(BLOCK, MOST_OF_BLOCK) / X::CHANNELS).max(1);
-    let round = (ROUND_OF_BIN * all).min(LONG_ROUND).max(FEW_OF_BIN * all);
-    let round = (round.max(ROUND) / X::CHANNELS).next_multiple_of(block);
+    let Sizes {
+        log_group,
+        groups,
+        block,
+        round,
+    } = Sizes::of::<W, X>(all, wanted);
+    let group = 1 << log_group;
     let most = round.min(items.len());
     let mut places = filled(0_u32, most * X::CHANNELS)?;
     let mut values = filled(Add::identity(), most * X::CHANNELS)?;
@@ -262,20 +290,7 @@ where
         let ends = &mut ends[..len.div_ceil(block) * groups];
         let sort_block = |room: &mut Room<W, X>, number: usize, sorted: Sorted<'_, W>| {
             let first = start + number * block;
-            let (places, values, ends) = sorted;
-            let range = first..first + places.len() / X::CHANNELS;
-            room.places.resize(places.len(), 0);
-            let parts = room.places.chunks_mut(BLOCK * X::CHANNELS);
-            for (found, first) in parts.zip(range.clone().step_by(BLOCK)) {
-                let part = first..(first + BLOCK).min(range.end);
-                place(items.range(part, &mut room.items), bins, all, found);
-            }
-            let weights = weights.range(range, &mut room.weights);
-            let put = |at: usize, place, weight| {
-                places[at] = place;
-                values[at] = weight;
-            };
-            sort::<W, X>(&room.places, weights, log_group, ends, put);
+            room.sort((items, weights), first, (bins, all), log_group, sorted);
         };
         let places_of = places.chunks_mut(block * X::CHANNELS);
         let values_of = values.chunks_mut(block * X::CHANNELS);
@@ -349,6 +364,32 @@ impl<W, X> Default for Room<W, X> {
             weights: Vec::new(),
             places: Vec::new(),
         }
+    }
+}
+
+impl<W: Element, X: Counted> Room<W, X> {
+    /// Sorts the block that starts at item `first`, by groups of 2^`log_group` of `all` bins.
+    fn sort(
+        &mut self,
+        (items, weights): (&Items<'_, X>, &Items<'_, W>),
+        first: usize,
+        (bins, all): (&Bins<X::Value>, usize),
+        log_group: u32,
+        (places, values, ends): Sorted<'_, W>,
+    ) {
+        let range = first..first + places.len() / X::CHANNELS;
+        self.places.resize(places.len(), 0);
+        let parts = self.places.chunks_mut(BLOCK * X::CHANNELS);
+        for (found, first) in parts.zip(range.clone().step_by(BLOCK)) {
+            let part = first..(first + BLOCK).min(range.end);
+            place(items.range(part, &mut self.items), bins, all, found);
+        }
+        let weights = weights.range(range, &mut self.weights);
+        let put = |at: usize, place, weight| {
+            places[at] = place;
+            values[at] = weight;
+        };
+        sort::<W, X>(&self.places, weights, log_group, ends, put);
     }
 }
 
