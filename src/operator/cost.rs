@@ -58,7 +58,7 @@ const DIVISION: [u32; 3] = [16, 32, 128];
 /// A division of `u32` or `i32` by a number that the text names: a compiler multiplies.
 const DIVISION_BY_LITERAL: u32 = 5;
 /// An element of an array in registers, at an index that depends on data.
-const CHOICE: u32 = 5;
+const INDEXED_BY_DATA: u32 = 5;
 /// A saturating operation of a signed type, which has two ends.
 const SATURATION: u32 = 3;
 /// An element of less than a register, at an index that does not.
@@ -164,7 +164,7 @@ fn built_in(name: &str, rest: &[&str], (division, element, saturation): (u32, u3
         "from_bits" | "to_bits" => 0,
         "at" if second_argument(rest) == Some("rust::Fixed") => element,
         "put" if second_argument(rest) == Some("rust::Fixed") => element.min(1),
-        "at" | "put" => CHOICE,
+        "at" | "put" => INDEXED_BY_DATA,
         _ if name.starts_with("saturating") => saturation,
         _ if ["div", "rem"]
             .iter()

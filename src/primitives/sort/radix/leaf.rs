@@ -20,13 +20,12 @@ const LEAF_PASSES: usize = 3;
 const SPARE_BITS: u32 = 5;
 
 impl<R: Record> Sorter<R> {
-    /// From the lowest digit: one thread, in its cache.
+    /// Sorts a leaf from the lowest digit on, by one thread in its cache. Records end in `to` if
+    /// they move, and else `to` is not written.
     ///
     /// # Safety
     ///
     /// As for [`sort`](Sorter::sort). Some bits are `varying`, and no others vary.
-    //
-    // Only where records move is `to` written.
     pub(super) unsafe fn sort_leaf(
         &self,
         from: &mut [MaybeUninit<R>],
