@@ -137,9 +137,10 @@ fn packets_of_any_length() {
 #[test]
 fn packets_go_through_gpus() {
     let unlinked = ("STAND_IN_LINK", "none");
-    for subject in in_turn("packets", &["lengths", "bits"]) {
-        run(subject, &[("STAND_IN_GPUS", "3")]);
-        run(subject, &[("STAND_IN_GPUS", "5"), unlinked]);
+    for (subject, gpus) in in_turn("packets", &[("lengths", "3"), ("bits", "5")]) {
+        let gpus = ("STAND_IN_GPUS", *gpus);
+        run(subject, &[gpus]);
+        run(subject, &[gpus, unlinked]);
     }
     run("long packets", &[("STAND_IN_GPUS", "3")]);
 }
