@@ -27,6 +27,7 @@ pub use crate::engine::{
 };
 pub use crate::operator::cost;
 pub use crate::primitives::axis::launches::{explain_reduce_axis, explain_scan_axis};
+pub use crate::primitives::axis::vectors::launches::explain_segmented_reduce_vectors;
 pub use crate::primitives::collect::launches::explain_collect;
 pub use crate::primitives::histogram::launches::explain_histogram;
 #[doc(hidden)]
@@ -46,6 +47,7 @@ pub use crate::primitives::merge::launches::{explain_merge, explain_sort_by};
 pub use crate::primitives::reduce::candidates::explain_reduce;
 pub use crate::primitives::scan::candidates::explain_scan;
 pub use crate::primitives::scatter::launches::explain_scatter;
+pub use crate::primitives::search::launches::explain_search;
 #[doc(hidden)]
 pub use crate::primitives::search::search_kernels;
 pub use crate::primitives::segmented::launches::{
@@ -68,9 +70,10 @@ pub use crate::primitives::sort::tuning::{
 };
 #[doc(hidden)]
 pub use crate::primitives::top::kernel::{TopPlan, TopScratch, TopShape, TopWay};
-pub use crate::primitives::top::launches::explain_top;
+pub use crate::primitives::top::launches::{explain_top, explain_top_rows};
 #[doc(hidden)]
 pub use crate::primitives::top::nth::kernel::NthShape;
+pub use crate::primitives::weighted::launches::explain_histogram_weighted;
 #[doc(hidden)]
 pub use crate::render::{Arguments, Function, LevelArguments, WorkspaceArguments};
 pub use crate::render::{COMPILER_OPTIONS, Kernel, Kernels, check, source, with_kernels};

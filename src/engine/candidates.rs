@@ -361,6 +361,7 @@ impl<K> Candidates<K> {
             given: format!("{} items", extent.len),
             engine: chosen.engine.name(),
             launches,
+            times: 1,
             workspace_bytes: self.workspace_bytes(extent.len),
             because: chosen.reason(extent),
             depends: vec![

@@ -13,6 +13,8 @@ pub struct Explanation {
     pub(crate) given: String,
     pub(crate) engine: &'static str,
     pub(crate) launches: Vec<LaunchShape>,
+    /// How many times they follow each other.
+    pub(crate) times: usize,
     pub(crate) workspace_bytes: usize,
     pub(crate) because: String,
     pub(crate) depends: Vec<(&'static str, String)>,
@@ -60,6 +62,7 @@ impl Explanation {
             given,
             engine,
             launches,
+            times: 1,
             workspace_bytes,
             because,
             depends: Vec::new(),
@@ -72,9 +75,16 @@ impl Explanation {
         self.engine
     }
 
-    /// The launches, in their order.
+    /// The launches, in their order: all of a call, unless it makes them several
+    /// [`times`](Explanation::times).
     pub fn launches(&self) -> &[LaunchShape] {
         &self.launches
+    }
+
+    /// How many times the call makes its launches, one time after the other: once for each row
+    /// where a top-k takes rows one by one, and once of all other calls.
+    pub fn times(&self) -> usize {
+        self.times
     }
 
     /// The bytes of a workspace that serves this call. Of a reduction, a scan or a select it serves
@@ -145,6 +155,9 @@ impl fmt::Display for Explanation {
         }
         if self.launches.is_empty() {
             writeln!(f, "launch: none")?;
+        }
+        if self.times > 1 {
+            writeln!(f, "times: {}, once for each row", self.times)?;
         }
         writeln!(f, "workspace: {} bytes", self.workspace_bytes)?;
         write!(f, "depends on:")?;

@@ -18,8 +18,8 @@ mod workspace;
 
 pub use block::BlockPolicy;
 pub use compute_bound::{ComputeBoundReduce, ComputeBoundScan};
+pub(crate) use explanation::{Chosen, Launched, facts, sizes};
 pub use explanation::{Explanation, LaunchShape};
-pub(crate) use explanation::{Launched, facts, sizes};
 pub use layouts::Layouts;
 pub(crate) use layouts::bytes_read;
 pub use levels::{Launch, Plan, Policy, Step};

@@ -26,14 +26,14 @@ const ROWS: &[AxisRow] = &[
     AxisRow { accumulator: usize::MAX, log_group: 0, log_most: 4 },
 ];
 
-/// The threads of a block.
-const THREADS: u32 = 256;
-
 /// Lanes are cut until there are so many chunks: about as many as an H200 has threads, which keep
 /// its memory busy. One number is for all GPUs.
 const WANTED: u64 = 1 << 18;
 
 impl AxisPolicy {
+    /// The threads of a block, whatever the elements.
+    pub const THREADS: u32 = 256;
+
     /// The policy for accumulators of so many bytes.
     pub(super) fn for_bytes(accumulator: usize) -> AxisPolicy {
         let row = ROWS.iter().find(|row| accumulator <= row.accumulator);
@@ -41,7 +41,7 @@ impl AxisPolicy {
         AxisPolicy {
             log_group: row.log_group,
             log_most: row.log_most,
-            threads: THREADS,
+            threads: AxisPolicy::THREADS,
             wanted: WANTED,
         }
     }

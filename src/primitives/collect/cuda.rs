@@ -75,6 +75,11 @@ impl<F: Form<Item: Element>> Collect<F> {
         })
     }
 
+    /// How warps hold what is stored.
+    pub(crate) fn policy(&self) -> RowPolicy {
+        self.policy
+    }
+
     /// What a call for `len` items does.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::source::Form;
 use crate::{Element, Result};
 
 /// The launch for so many items.
-pub(super) fn launch_of(policy: RowPolicy, len: usize) -> Option<Launched> {
+pub(crate) fn launch_of(policy: RowPolicy, len: usize) -> Option<Launched> {
     let tile = policy.elements() * u64::from(policy.warps);
     let blocks = (len as u64).div_ceil(tile);
     (len > 0).then(|| (ROWS, Blocks::new(blocks, 32 * policy.warps, 0)))

@@ -1,6 +1,7 @@
 //! Histograms for callers that bring their own stream and slices.
 
-use super::kernel::{self, HistogramArguments, PlacesOf, SumsOf, Weight, WeightedForm};
+use super::kernel::{self, HistogramArguments, PlacesOf, SumsOf, Weight};
+use super::launches::summing;
 use super::lookup::{Lookup, LookupBytes};
 use super::plan::{HistogramCounters, HistogramMachine, HistogramPlan};
 use super::rule::{BinRule, ByAnyValue, ByFixedGuess, ByGuess, BySearch, ByValue, TablesAt};
@@ -125,7 +126,8 @@ impl<C: Count, F: Form<Item: Counted>> Histogram<C, F> {
         let count = check::<C, F::Item>(len, &self.bins)?;
         let counters = HistogramCounters::of_items(count);
         let plan = self.loaded.plan(self.policy, counters, len);
-        plan.explain("histogram", len, counters, machine_of(&self.loaded.kernels))
+        let sizes = (len, size_of::<F::Item>());
+        plan.explain(sizes, counters, machine_of(&self.loaded.kernels))
     }
 
     /// Enqueues the histogram of `input` into `output`, which must have as many elements as there
@@ -328,10 +330,6 @@ impl<V: Binned> LoadedFor<V> {
     }
 }
 
-fn grid_of(plan: &HistogramPlan) -> Grid {
-    Grid::new(plan.blocks, plan.threads, plan.shared_bytes)
-}
-
 fn machine_of(kernels: &Loaded) -> HistogramMachine {
     HistogramMachine {
         multiprocessors: kernels.multiprocessors(),
@@ -352,13 +350,8 @@ pub(crate) struct SumKernels<F: Form<Item: Counted>> {
 impl<F: Form<Item: Counted>> SumKernels<F> {
     pub(crate) fn load<W: Weight>(stream: &Arc<CudaStream>, bins: &Bins<Value<F>>) -> Result<Self> {
         let capability = context_capability(stream.context())?;
-        let rows = RowPolicy::for_histogram::<WeightedForm<F, W>>(capability);
         let channels = bins.channels_of(F::Item::CHANNELS)?;
-        let counters = HistogramCounters {
-            count: channels * bins.count(),
-            words: W::WORDS,
-            once: false,
-        };
+        let (rows, counters) = summing::<F, W>(capability, channels * bins.count());
         let rooms = |machine| HistogramPlan::lookup_rooms(rows, machine, counters);
         Ok(SumKernels {
             loaded: LoadedFor::load::<Sums<F, W>>(stream, bins, rows, rooms)?,
@@ -367,6 +360,14 @@ impl<F: Form<Item: Counted>> SumKernels<F> {
             channels,
             counters,
         })
+    }
+
+    pub(crate) fn plan(&self, len: usize) -> HistogramPlan {
+        self.loaded.plan(self.policy, self.counters, len)
+    }
+
+    pub(crate) fn machine(&self) -> HistogramMachine {
+        machine_of(&self.loaded.kernels)
     }
 
     /// Enqueues the launches.
@@ -416,6 +417,15 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
         })
     }
 
+    pub(crate) fn plan(&self, len: usize) -> HistogramPlan {
+        let lookup = self.loaded.lookup_bytes();
+        HistogramPlan::of_places(self.loaded.rows, self.machine(), len, lookup)
+    }
+
+    pub(crate) fn machine(&self) -> HistogramMachine {
+        machine_of(&self.loaded.kernels)
+    }
+
     /// Enqueues the launch.
     ///
     /// # Safety
@@ -430,14 +440,15 @@ impl<F: Form<Item: Counted>> PlaceKernels<F> {
         to: u64,
     ) -> Result<()> {
         let (loaded, kernels) = (&self.loaded, &self.loaded.kernels);
-        let (machine, lookup) = (machine_of(kernels), loaded.lookup_bytes());
-        let plan = HistogramPlan::of_places(loaded.rows, machine, len, lookup);
+        let plan = self.plan(len);
+        let (name, blocks) = plan.place_launch();
         for_rule!(&self.bins, R => {
+            let (grid, function) = (Grid::of(blocks, len)?, Function::new(name));
             let (bins, tables) = (&self.bins, loaded.tables_at(stream));
             let (channels, input) = (self.channels, (source, len));
             let given = HistogramArguments::new::<R, _>(&plan, bins, tables, channels, input, to);
             // SAFETY: the caller's.
-            unsafe { launch(kernels, stream, &HistogramArguments::PLACES, grid_of(&plan), given) }
+            unsafe { launch(kernels, stream, &function, grid, given) }
         })
     }
 }

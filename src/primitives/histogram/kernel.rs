@@ -76,6 +76,8 @@ pub(super) const NARROW: &str = "histogram_narrow";
 pub(super) const GLOBAL: &str = "histogram_global";
 /// See [`SHARED`].
 pub(super) const CLEAR: &str = "histogram_clear";
+/// What stores places.
+pub(super) const PLACES: &str = "histogram_places";
 
 impl<S: Copy, R: Copy> HistogramArguments<S, R> {
     /// The function that counts in shared memory.
@@ -87,7 +89,7 @@ impl<S: Copy, R: Copy> HistogramArguments<S, R> {
     /// The one that clears the counts before several blocks add to them.
     pub const CLEAR: Function<Self> = Function::new(CLEAR);
     /// The one that stores places where others count.
-    pub const PLACES: Function<Self> = Function::new("histogram_places");
+    pub const PLACES: Function<Self> = Function::new(PLACES);
 }
 
 const TEMPLATE: &str = "histogram.cu.jinja";

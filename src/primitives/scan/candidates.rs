@@ -193,7 +193,16 @@ fn explain(
         aligned: true,
         multiprocessors: machine.multiprocessors,
     };
-    candidates.explain("scan", extent)
+    explain_of(&candidates, extent)
+}
+
+/// What a call does: nothing without items.
+pub(super) fn explain_of<K>(candidates: &Candidates<K>, extent: Extent) -> Result<Explanation> {
+    let mut explanation = candidates.explain("scan", extent)?;
+    if extent.len == 0 {
+        explanation.launches.clear();
+    }
+    Ok(explanation)
 }
 
 #[cfg(test)]

@@ -167,14 +167,25 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>> Scan<T, Op, F> {
     ///
     /// Those of a call with so many elements; [`Error::Driver`].
     pub fn explain(&self, len: usize) -> Result<Explanation> {
+        self.explain_of(len, false, true)
+    }
+
+    /// What a call does that gives inclusive prefixes or others, for addresses that are all
+    /// `aligned`, or not.
+    pub(crate) fn explain_of(
+        &self,
+        len: usize,
+        inclusive: bool,
+        aligned: bool,
+    ) -> Result<Explanation> {
         let kernels = &self.kernels;
         let extent = Extent {
             len,
-            inclusive: false,
-            aligned: true,
+            inclusive,
+            aligned,
             multiprocessors: kernels.multiprocessors,
         };
-        let explanation = kernels.candidates.explain("scan", extent)?;
+        let explanation = candidates::explain_of(&kernels.candidates, extent)?;
         let capability = context_capability(&kernels.context)?;
         let cost = cost::<T, Op>();
         Ok(explanation.depending_on(facts::<T, Op>(capability, cost)))

@@ -1,8 +1,10 @@
 //! Search for callers that bring their own stream and slices.
 
+use super::launches::explain;
 use super::{Bounds, bounds_of};
 use crate::Result;
 use crate::cuda::check_context;
+use crate::engine::Explanation;
 use crate::primitives::collect::cuda::Collect;
 use crate::primitives::sort::{Order, Sortable};
 use crate::source::{Slice, SliceArguments};
@@ -43,6 +45,16 @@ impl<K: Sortable> Search<K> {
             context: context.clone(),
             collect: Collect::load(context)?,
         })
+    }
+
+    /// What a call for so many needles does, whatever it searches: the launch, and what it depends
+    /// on, which is the bytes of a needle. It needs no workspace.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many needles.
+    pub fn explain(&self, needles: usize) -> Result<Explanation> {
+        explain::<K>(self.collect.policy(), needles)
     }
 
     /// Enqueues, for each needle, how many of the sorted numbers come before it.

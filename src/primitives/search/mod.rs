@@ -17,6 +17,7 @@ use std::marker::PhantomData;
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod launches;
 
 /// Sorted numbers in a device's memory, and how they are searched: the address, the length, and the
 /// order's flags with whether equals come before.

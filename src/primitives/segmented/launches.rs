@@ -22,7 +22,7 @@ impl Extent {
     /// # Errors
     ///
     /// [`Error::Items`] if there are more items than units can be counted of.
-    pub(super) fn check(self) -> Result<()> {
+    pub(crate) fn check(self) -> Result<()> {
         let (items, most) = (self.len, MOST_ITEMS);
         match items as u64 > most {
             true => Err(Error::Items { items, most }),

@@ -96,8 +96,7 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     }
 
     /// What a call of [`enqueue_in_place`](SegmentedSort::enqueue_in_place) for `len` items does,
-    /// whatever the segments: launches, workspace, and what they depend on. One with places has as
-    /// many launches.
+    /// whatever the segments: launches, workspace, and what they depend on.
     ///
     /// # Errors
     ///
@@ -105,6 +104,17 @@ impl<K: Sortable, C: Cut> SegmentedSort<K, C> {
     pub fn explain(&self, len: usize) -> Result<Explanation> {
         let multiprocessors = context_multiprocessors(&self.context)?;
         Kernel::<K, C>::shape(len).explain(len, false, multiprocessors)
+    }
+
+    /// What a call of [`enqueue_with_places`](SegmentedSort::enqueue_with_places) for `len` items
+    /// does.
+    ///
+    /// # Errors
+    ///
+    /// As [`explain`](SegmentedSort::explain).
+    pub fn explain_with_places(&self, len: usize) -> Result<Explanation> {
+        let multiprocessors = context_multiprocessors(&self.context)?;
+        Kernel::<K, C>::shape(len).explain(len, true, multiprocessors)
     }
 
     /// Enqueues the sorting of each segment of `data`.

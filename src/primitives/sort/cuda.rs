@@ -1,5 +1,6 @@
 //! Sort for callers that bring their own stream, slices and workspace.
 
+use super::MOST_VALUE;
 use super::kernel::{self, GatherArguments, SortArguments, SortPlan, SortShape};
 use super::launches::{SortWay, explain_argsort};
 use super::order::{Order, Sortable};
@@ -14,9 +15,6 @@ use crate::{Buffer, Element, Error, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// The largest values that move with their keys in every pass.
-pub(crate) const MOST_VALUE: usize = 16;
 
 /// Sorts keys of type `K` on a GPU's stream. Cheap to clone.
 ///
@@ -208,11 +206,6 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
         })
     }
 
-    /// What [`run`](SortPairs::run) needs for so many pairs, in bytes.
-    pub(crate) fn scratch_bytes(&self, len: usize) -> usize {
-        self.sorter.plan(len).scratch(0, false).end as usize
-    }
-
     /// Enqueues the sorting of keys and values from their addresses to others, which may be the
     /// same: those of the keys in turn, then those of the values. For values at address 0 the
     /// places of the keys are taken. No key has more than so many bits.
@@ -220,8 +213,8 @@ impl<K: Sortable, V: Element> SortPairs<K, V> {
     /// # Safety
     ///
     /// So many lie there, in the kernels' context. From `scratch` on, a multiple of 256, there are
-    /// as many bytes as [`scratch_bytes`](SortPairs::scratch_bytes) says. All are the call's alone,
-    /// and stay until the work on the stream is done. The workspace serves the stream. Where
+    /// as many bytes as [`SortPlan::scratch`] says. All are the call's alone, and stay until the
+    /// work on the stream is done. The workspace serves the stream. Where
     /// places are taken, values are `u32` or `u64`, and have room for them.
     pub(crate) unsafe fn run(
         &self,

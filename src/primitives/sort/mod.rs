@@ -23,6 +23,9 @@ use crate::source::{Form, Host, Source};
 use crate::{Buffer, Device, Element, Error, Result};
 use std::mem::MaybeUninit;
 
+/// The largest values that move with their keys in every pass on a GPU, in bytes.
+pub(crate) const MOST_VALUE: usize = 16;
+
 /// The items of a source, sorted. Equal items stay in the order of the source.
 ///
 /// ```

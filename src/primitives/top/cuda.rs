@@ -1,6 +1,6 @@
 //! Top-k for callers that bring their own stream, slices and workspace.
 
-use super::kernel::{Top, TopArguments, TopPlan, TopShape, TopWay};
+use super::kernel::{Top, TopArguments, TopPlan, TopShape};
 use super::launches::{TopAsked, TopFunction, TopStep};
 use super::{Candidate, Choice};
 use crate::cuda::checks::{bind, check_call, check_holds_one};
@@ -140,8 +140,32 @@ impl<F: Form<Item: Candidate>> TopK<F> {
     ///
     /// Those of a call with so many items.
     pub fn explain(&self, len: usize, k: usize) -> Result<Explanation> {
-        Top::<F>::explain(self.plan(1, len, k), self.multiprocessors)
+        Top::<F>::explain(self.plan(1, len, k), false, self.multiprocessors)
     }
+
+    /// What a call for the first `k` of each row does: launches, workspace, and what they depend
+    /// on, which is the bytes of an item and the GPU's multiprocessors. If rows are taken one by
+    /// one, the launches are those of one of them, and [`times`](Explanation::times) says how many
+    /// rows there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many rows.
+    pub fn explain_rows(&self, rows: usize, columns: usize, k: usize) -> Result<Explanation> {
+        const { Self::HAS_ROWS };
+        Top::<F>::explain(self.plan(rows, columns, k), true, self.multiprocessors)
+    }
+
+    const HAS_ROWS: () = {
+        assert!(
+            !F::LEAVES.counted,
+            "the length of rows must be known, so `up_to` is not for them"
+        );
+        assert!(
+            !F::Item::FLAGGED,
+            "rows have as many items each, so flags are not for them"
+        );
+    };
 
     /// Enqueues the greatest items of `input` into the first output, which has room for `k`, where
     /// they stand into the second one, and how many there are into the first element of the third.
@@ -291,16 +315,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
         ),
         workspace: &mut Workspace,
     ) -> Result<()> {
-        const {
-            assert!(
-                !F::LEAVES.counted,
-                "the length of rows must be known, so `up_to` is not for them"
-            );
-            assert!(
-                !F::Item::FLAGGED,
-                "rows have as many items each, so flags are not for them"
-            );
-        }
+        const { Self::HAS_ROWS };
         let mut binder = StreamBinder::new(stream, &self.context);
         let (source, len) = bind(&mut binder, &input)?;
         let choice = Choice::new(len, Some(rows), k, order)?;
@@ -381,11 +396,7 @@ impl<F: Form<Item: Candidate>> TopK<F> {
             multiprocessors: kernels.multiprocessors(),
         };
         // A row after the other, if they are not in one launch.
-        let times = match plan.k == 0 || plan.way() == TopWay::Rows {
-            true => 1,
-            false => plan.rows,
-        };
-        for row in 0..times {
+        for row in 0..plan.times() {
             arguments.row = row as u64;
             for step in plan.steps(asked) {
                 // SAFETY: the caller's.

@@ -260,8 +260,8 @@ impl TopPlan {
         };
         // A multiprocessor has one block that sorts rows. All together read so many times as fast.
         let at_once = self.multiprocessors;
-        let in_blocks = self.columns * self.rows.div_ceil(at_once);
-        let in_launches = self.rows * (LAUNCHES_ITEMS + self.columns / at_once);
+        let in_blocks = self.columns.saturating_mul(self.rows.div_ceil(at_once));
+        let in_launches = (self.rows).saturating_mul(LAUNCHES_ITEMS + self.columns / at_once);
         let is_faster = self.rows > 1 && in_blocks <= in_launches;
         // A block counts candidates in 32 bits.
         let is_counted = u32::try_from(self.columns).is_ok();

@@ -6,7 +6,7 @@
 use super::Candidate;
 use super::kernel::{Top, TopPlan, TopWay};
 use super::tuning::{FILTER_BLOCKS, SORTED_PART};
-use crate::engine::candidates::Blocks;
+use crate::engine::candidates::{Blocks, blocks_of_grid};
 use crate::engine::{Explanation, Launched, Machine, sizes};
 use crate::primitives::sort::Sortable;
 use crate::primitives::sort::kernel::{SortPlan, SortShape};
@@ -49,6 +49,14 @@ pub(super) struct TopAsked {
 }
 
 impl TopPlan {
+    /// How many times the steps are taken: once for each row, if rows are not in one launch.
+    pub(super) fn times(self) -> usize {
+        match self.k == 0 || self.way() == TopWay::Rows {
+            true => 1,
+            false => self.rows,
+        }
+    }
+
     /// What is done once: of a call whose rows take a call each, what is done for each row.
     pub(super) fn steps(self, asked: TopAsked) -> impl Iterator<Item = TopStep> {
         use TopFunction::{All, Fill, Filter, Finish, Once, Rows, Sample, Store};
@@ -119,6 +127,12 @@ impl TopPlan {
         let (k, capacity) = (self.k, self.shape().capacity);
         match self.way() {
             TopWay::Rows => ("rows", "a block takes a row".to_owned()),
+            _ if self.rows > 1 => {
+                let mut of_row = self;
+                of_row.rows = 1;
+                let (way, why) = of_row.chosen();
+                (way, format!("rows are taken one by one, and {why}"))
+            }
             TopWay::Once => (
                 "once",
                 format!("{} items are few enough for one launch", self.columns),
@@ -181,11 +195,28 @@ impl<F: Form<Item: Candidate>> Top<F> {
         plan.workspace_bytes() + sorts
     }
 
-    /// What a call does that counts what it finds.
-    pub(super) fn explain(plan: TopPlan, multiprocessors: u32) -> Result<Explanation> {
+    /// What a call does that counts what it finds, which has one row; or that finds the first of
+    /// each of some rows, and does not count them.
+    pub(super) fn explain(
+        plan: TopPlan,
+        of_rows: bool,
+        multiprocessors: u32,
+    ) -> Result<Explanation> {
+        let (rows, columns, k) = (plan.rows as u64, plan.columns as u64, plan.k);
+        let (given, items) = match of_rows {
+            true => (
+                format!("{k} of each of {rows} rows of {columns} items"),
+                rows.saturating_mul(columns),
+            ),
+            false => (format!("{k} of {columns} items"), columns),
+        };
+        // Room for the rows of more blocks than a grid has may be more than can be counted.
+        if plan.way() == TopWay::Rows {
+            blocks_of_grid(rows, items)?;
+        }
         let asked = TopAsked {
             flagged: F::Item::FLAGGED,
-            counts: true,
+            counts: !of_rows,
             multiprocessors,
         };
         let [by_place, by_rank] = Self::sorts(plan.room());
@@ -203,11 +234,13 @@ impl<F: Form<Item: Candidate>> Top<F> {
                 }
             }
         }
-        let given = format!("{} of {} items", plan.k, plan.columns);
-        let (given, bytes) = ((given, plan.columns as u64), Self::workspace_bytes(plan));
-        let said = Explanation::new("top", given, plan.chosen(), launches, bytes)?;
+        let times = if launches.is_empty() { 1 } else { plan.times() };
+        let (given, bytes) = ((given, items), Self::workspace_bytes(plan));
+        let name = if of_rows { "top of rows" } else { "top" };
+        let said = Explanation::new(name, given, plan.chosen(), launches, bytes)?;
         let item_bytes = size_of::<F::Item>();
-        Ok(said.depending_on(sizes(item_bytes, multiprocessors)))
+        let said = said.depending_on(sizes(item_bytes, multiprocessors));
+        Ok(Explanation { times, ..said })
     }
 }
 
@@ -221,5 +254,26 @@ where
     T: Element + Candidate,
 {
     let plan = TopPlan::new(Top::<Slice<T>>::shape(), machine.multiprocessors, 1, len, k);
-    Top::<Slice<T>>::explain(plan, machine.multiprocessors)
+    Top::<Slice<T>>::explain(plan, false, machine.multiprocessors)
+}
+
+/// What finding the first `k` of each row of a slice does on a GPU. Each row has so many `columns`.
+///
+/// It depends on the bytes of an item and on the GPU's multiprocessors.
+///
+/// # Errors
+///
+/// Those of a call with so many rows.
+pub fn explain_top_rows<T>(
+    machine: Machine,
+    rows: usize,
+    columns: usize,
+    k: usize,
+) -> Result<Explanation>
+where
+    T: Sortable + Candidate<Key = T>,
+{
+    let (shape, multiprocessors) = (Top::<Slice<T>>::shape(), machine.multiprocessors);
+    let plan = TopPlan::new(shape, multiprocessors, rows, columns, k);
+    Top::<Slice<T>>::explain(plan, true, multiprocessors)
 }

@@ -1,18 +1,18 @@
 //! Weighted histograms for callers that bring their own stream, slices and workspace.
 
+use super::launches::{Cut, Narrow8, Narrow16, SortedPlan, Way, explain};
 use super::sort_and_fold::SortAndFold;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Collect, Gpu, StreamBinder, Workspace, check_context};
 use crate::element::assert_element_size;
-use crate::engine::HEADER_BYTES;
+use crate::engine::{Explanation, RowPolicy};
 use crate::ops::Add;
 use crate::primitives::histogram::cuda::SumKernels;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::source::{Form, Map, Slice, SliceArguments, Source};
-use crate::{Element, Error, Monoid, Result, function};
+use crate::source::{Form, Slice, SliceArguments, Source};
+use crate::{Element, Error, Monoid, Result};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use std::any::TypeId;
 use std::sync::Arc;
 
 /// The sums of the weights `W` of the items in each of some bins, loaded into a context.
@@ -69,7 +69,8 @@ where
     Add: Monoid<W>,
 {
     context: Arc<CudaContext>,
-    way: Way<W, F>,
+    way: Way,
+    kernels: Kernels<W, F>,
     parts: usize,
     all: usize,
 }
@@ -77,7 +78,7 @@ where
 /// The sums of the weights of a slice's elements.
 pub type WeightedHistogramOf<W, X> = WeightedHistogram<W, Slice<X>>;
 
-enum Way<W: Element, F: Form<Item: Counted>>
+enum Kernels<W: Element, F: Form<Item: Counted>>
 where
     Add: Monoid<W>,
 {
@@ -90,8 +91,8 @@ where
 /// What narrows sums of 32 bits.
 enum Narrow {
     Nothing,
-    To8(Collect<Map<narrow_8, Slice<u32>>>),
-    To16(Collect<Map<narrow_16, Slice<u32>>>),
+    To8(Collect<Narrow8>),
+    To16(Collect<Narrow16>),
 }
 
 impl<W: Element, F: Form<Item: Counted>> std::fmt::Debug for WeightedHistogram<W, F>
@@ -105,24 +106,14 @@ where
     }
 }
 
-#[function]
-fn narrow_8(sum: u32) -> u8 {
-    sum as u8
-}
-
-#[function]
-fn narrow_16(sum: u32) -> u16 {
-    sum as u16
-}
-
-/// Whether the type is a built-in integer, whose [`Add`] wraps.
-fn is_integer<W: 'static>() -> bool {
-    fn id<T: 'static>() -> TypeId {
-        TypeId::of::<T>()
+impl Narrow {
+    fn policy(&self) -> Option<RowPolicy> {
+        match self {
+            Narrow::Nothing => None,
+            Narrow::To8(collect) => Some(collect.policy()),
+            Narrow::To16(collect) => Some(collect.policy()),
+        }
     }
-    let unsigned = [id::<u8>(), id::<u16>(), id::<u32>(), id::<u64>()];
-    let signed = [id::<i8>(), id::<i16>(), id::<i32>(), id::<i64>()];
-    [unsigned, signed].as_flattened().contains(&id::<W>())
 }
 
 impl<W: Element, F: Form<Item: Counted>> WeightedHistogram<W, F>
@@ -148,7 +139,10 @@ where
         let (context, parts) = (stream.context(), F::Item::CHANNELS);
         let all = bins.channels_of(parts)? * bins.count();
         // Sums of integers that wrap are the same with and without a sign.
-        let way = if is_integer::<W>() {
+        let way = Way::of::<W, F::Item>();
+        let kernels = if let Way::Sort { moves } = way {
+            Kernels::Sort(Box::new(SortAndFold::load(stream, bins, moves)?))
+        } else {
             let (kernels, narrow) = match size_of::<W>() {
                 1 => (
                     SumKernels::load::<u8>(stream, bins)?,
@@ -161,13 +155,12 @@ where
                 4 => (SumKernels::load::<u32>(stream, bins)?, Narrow::Nothing),
                 _ => (SumKernels::load::<u64>(stream, bins)?, Narrow::Nothing),
             };
-            Way::AddUp(Box::new(kernels), narrow)
-        } else {
-            Way::Sort(Box::new(SortAndFold::load(stream, bins)?))
+            Kernels::AddUp(Box::new(kernels), narrow)
         };
         Ok(WeightedHistogram {
             context: context.clone(),
             way,
+            kernels,
             parts,
             all,
         })
@@ -180,28 +173,46 @@ where
 
     /// The bytes of a [`Workspace`] that a call with `len` items needs.
     pub fn workspace_bytes(&self, len: usize) -> usize {
-        let shared = self.shared_bytes(len);
-        // Scratch memory starts at a multiple of 256, a workspace at any multiple of 16.
-        shared + self.scratch_bytes(shared as u64, len) + (256 - 16)
+        self.way.workspace_bytes::<W>(len * self.parts, self.all)
     }
 
-    /// What of the workspace the launches of others use: the header at least, which later calls
-    /// believe in.
     fn shared_bytes(&self, len: usize) -> usize {
-        match &self.way {
-            Way::AddUp(..) => HEADER_BYTES,
-            Way::Sort(sort) => sort.fold_bytes(len * self.parts),
-        }
+        self.way.shared_bytes::<W>(len * self.parts, self.all)
     }
 
     /// What a call needs besides, from an address on.
     fn scratch_bytes(&self, from: u64, len: usize) -> usize {
-        let end = match &self.way {
-            Way::AddUp(_, Narrow::Nothing) => from,
-            Way::AddUp(..) => from.next_multiple_of(256) + 4 * self.all as u64,
-            Way::Sort(sort) => sort.scratch(from, len * self.parts, self.all).end,
+        (self.way).scratch_bytes::<W>(from, len * self.parts, self.all)
+    }
+
+    /// What a call for `len` items with their weights does: launches, workspace, and what they
+    /// depend on, which is the bins, the bytes of items and weights, whether weights are integers,
+    /// and the GPU.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many items.
+    pub fn explain(&self, len: usize) -> Result<Explanation> {
+        let (cut, machine) = match &self.kernels {
+            Kernels::AddUp(kernels, narrow) => {
+                let (plan, narrow) = (kernels.plan(len), narrow.policy());
+                (Cut::AddUp { plan, narrow }, kernels.machine())
+            }
+            Kernels::Sort(sort) => {
+                let cut = Cut::Sort {
+                    plan: self.sorted(len),
+                    places: sort.places().plan(len),
+                    starts: sort.starts_policy(),
+                };
+                (cut, sort.places().machine())
+            }
         };
-        (end - from) as usize
+        explain::<W, F>(&cut, len, self.all, machine)
+    }
+
+    fn sorted(&self, len: usize) -> SortedPlan {
+        let moves = self.way == Way::Sort { moves: true };
+        SortedPlan::of::<W>(moves, len.saturating_mul(self.parts), self.all)
     }
 
     /// Enqueues the sums of `weights` by the bins of `input` into `output`, which must have as many
@@ -260,25 +271,22 @@ where
         scratch: u64,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        match &self.way {
-            Way::Sort(sort) => {
-                let sizes = (len * self.parts, self.all);
-                let scratch = sort.scratch(scratch, sizes.0, sizes.1);
-                let weights = (weights, self.parts);
+        match &self.kernels {
+            Kernels::Sort(sort) => {
+                let (plan, weights) = (self.sorted(len), (weights, self.parts));
                 // SAFETY: the caller's.
                 unsafe {
                     sort.run(
                         stream,
                         (source, len),
                         weights,
-                        sizes,
-                        out,
-                        &scratch,
+                        plan,
+                        (scratch, out),
                         workspace,
                     )
                 }
             }
-            Way::AddUp(kernels, narrow) => {
+            Kernels::AddUp(kernels, narrow) => {
                 let wide = scratch.next_multiple_of(256);
                 let slice = SliceArguments { address: wide };
                 let sums = (source, len);

@@ -3,6 +3,7 @@
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod launches;
 #[cfg(feature = "cuda")]
 mod sort_and_fold;
 

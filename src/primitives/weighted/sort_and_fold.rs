@@ -1,17 +1,18 @@
 //! Weights on a GPU that are no integers: a stable sort by bin, and a fold of each bin's segment.
 
+use super::launches::{SortedPlan, Starts, Step};
 use crate::cuda::{Collect, Workspace};
-use crate::engine::HEADER_BYTES;
+use crate::engine::{HEADER_BYTES, RowPolicy};
 use crate::ops::Add;
 use crate::primitives::histogram::cuda::PlaceKernels;
 use crate::primitives::histogram::{Bins, Counted};
-use crate::primitives::search::{Bounds, bounds_of};
+use crate::primitives::search::bounds_of;
 use crate::primitives::segmented::cuda::{Call, SegmentedReduce};
 use crate::primitives::segmented::{OffsetsArguments, OffsetsOf};
 use crate::primitives::sort::Order;
-use crate::primitives::sort::cuda::{MOST_VALUE, SortPairs};
+use crate::primitives::sort::cuda::SortPairs;
 use crate::source::{
-    Constant, ConstantArguments, Form, Gather, GatherArguments, Index, IndexArguments, Map, Slice,
+    Constant, ConstantArguments, Form, Gather, GatherArguments, IndexArguments, Map, Slice,
     SliceArguments, Zip, ZipArguments,
 };
 use crate::{Element, Monoid, Result, function};
@@ -27,7 +28,7 @@ where
     Add: Monoid<W>,
 {
     places: PlaceKernels<F>,
-    starts: Collect<Bounds<u32, Map<counter, Index>>>,
+    starts: Collect<Starts>,
     fold: Fold<W>,
 }
 
@@ -48,29 +49,10 @@ where
 /// The form of the weights of places at some positions.
 type WeightsAt<W> = Gather<Slice<W>, Map<item, Zip<(Slice<u64>, Constant<u64>)>>>;
 
-#[function]
-fn counter(number: u64) -> u32 {
-    number as u32
-}
-
 /// The item that the place at a position belongs to.
 #[function]
 fn item(position: u64, parts: u64) -> u64 {
     position / parts
-}
-
-/// Where a call keeps what it needs in between.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scratch {
-    /// The places, as found and sorted.
-    places: [u64; 2],
-    /// The weights, or positions, in the order of their places.
-    sorted: u64,
-    /// Where each counter's segment begins, and the end of the last one.
-    starts: u64,
-    /// What the sort needs.
-    sort: u64,
-    pub(super) end: u64,
 }
 
 impl<W: Element, F: Form<Item: Counted>> SortAndFold<W, F>
@@ -80,9 +62,9 @@ where
     pub(super) fn load(
         stream: &Arc<CudaStream>,
         bins: &Bins<<F::Item as Counted>::Value>,
+        moves: bool,
     ) -> Result<Self> {
         let context = stream.context();
-        let moves = F::Item::CHANNELS == 1 && size_of::<W>() <= MOST_VALUE;
         Ok(SortAndFold {
             places: PlaceKernels::load(stream, bins)?,
             starts: Collect::load(context)?,
@@ -99,35 +81,12 @@ where
         })
     }
 
-    /// What the fold of so many places needs of a workspace.
-    pub(super) fn fold_bytes(&self, places: usize) -> usize {
-        let bytes = match &self.fold {
-            Fold::Moved(_, fold) => fold.workspace_bytes(places),
-            Fold::Read(_, fold) => fold.workspace_bytes(places),
-        };
-        bytes.max(HEADER_BYTES)
+    pub(super) fn starts_policy(&self) -> RowPolicy {
+        self.starts.policy()
     }
 
-    /// What a call of so many places and counters keeps from an address on.
-    pub(super) fn scratch(&self, from: u64, places: usize, counters: usize) -> Scratch {
-        let (bytes, sort) = match &self.fold {
-            Fold::Moved(sort, _) => (size_of::<W>(), sort.scratch_bytes(places)),
-            Fold::Read(sort, _) => (size_of::<u64>(), sort.scratch_bytes(places)),
-        };
-        let mut end = from;
-        let mut room = |len: usize, bytes: usize| {
-            let at = end.next_multiple_of(256);
-            end = at + (len * bytes) as u64;
-            at
-        };
-        let scratch = Scratch {
-            places: [room(places, 4), room(places, 4)],
-            sorted: room(places, bytes),
-            starts: room(counters + 1, 8),
-            sort: room(sort, 1),
-            end: 0,
-        };
-        Scratch { end, ..scratch }
+    pub(super) fn places(&self) -> &PlaceKernels<F> {
+        &self.places
     }
 
     /// Enqueues the sums of the weights of each counter to `out`. An item has so many parts.
@@ -135,79 +94,85 @@ where
     /// # Safety
     ///
     /// `source` has the arguments of a source in the kernels' context with `len` items, and there
-    /// are as many weights, and room for all sums. The scratch memory is that for as many places
-    /// and counters, and apart from what the fold uses of the workspace. Nothing else uses any of
-    /// them before the work on the stream is done.
-    #[allow(clippy::too_many_arguments)]
+    /// are as many weights, and room for all sums. The plan is that of these weights, for as many
+    /// places and counters. From the address `scratch` on there is what it keeps, apart from what
+    /// the fold uses of the workspace. Nothing else uses any of them before the work on the stream
+    /// is done.
     pub(super) unsafe fn run(
         &self,
         stream: &CudaStream,
         source: (F::Arguments, usize),
         (weights, parts): (u64, usize),
-        (places, counters): (usize, usize),
-        out: u64,
-        scratch: &Scratch,
+        plan: SortedPlan,
+        (scratch, out): (u64, u64),
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let [found, sorted] = scratch.places;
+        let kept = plan.scratch(scratch);
+        let (keys, places, counters) = (kept.places, plan.places, plan.counters);
         let given = workspace.arguments(stream, HEADER_BYTES)?;
-        let keys = scratch.places;
-        // The number of all counters is a place, too.
-        let bits = usize::BITS - counters.leading_zeros();
         let order = Order::ascending();
-        let needles = IndexArguments { first: 0 };
-        let starts = bounds_of(needles, (sorted, places), order, false);
-        let segments = OffsetsArguments {
-            offsets: scratch.starts,
-            count: counters as u64,
-            items: places as u64,
-        };
         let slice = SliceArguments {
-            address: scratch.sorted,
+            address: kept.sorted,
         };
-        // SAFETY: the caller's. The sort leaves places in order, so the starts are offsets, and the
-        // positions it leaves are those of places, whose items have weights.
-        unsafe {
-            self.places.run(stream, source, found)?;
-            let find_starts = || {
-                let (starts_of, to) = (&self.starts, scratch.starts);
-                starts_of.run(stream, starts, counters + 1, to, false)
-            };
-            match &self.fold {
-                Fold::Moved(sort, fold) => {
-                    let pairs = (keys, [weights, scratch.sorted], places);
-                    sort.run(stream, order, pairs, bits, scratch.sort, given)?;
-                    find_starts()?;
-                    let call = Call {
-                        source: slice,
-                        segments,
-                        len: places,
-                        count: counters,
-                        out,
-                    };
-                    fold.run(stream, call, None, workspace)
-                }
-                Fold::Read(sort, fold) => {
-                    let pairs = (keys, [0, scratch.sorted], places);
-                    sort.run(stream, order, pairs, bits, scratch.sort, given)?;
-                    find_starts()?;
-                    let parts = ConstantArguments {
-                        value: parts as u64,
-                    };
-                    let call = Call {
-                        source: GatherArguments {
+        for step in Step::ALL {
+            // SAFETY: the caller's. The sort leaves places in order, so the starts are offsets, and
+            // the positions it leaves are those of places, whose items have weights.
+            unsafe {
+                match (step, &self.fold) {
+                    (Step::Places, _) => self.places.run(stream, source, keys[0])?,
+                    (Step::Sort, Fold::Moved(sort, _)) => {
+                        let pairs = (keys, [weights, kept.sorted], places);
+                        sort.run(stream, order, pairs, plan.bits(), kept.sort, given)?;
+                    }
+                    (Step::Sort, Fold::Read(sort, _)) => {
+                        let pairs = (keys, [0, kept.sorted], places);
+                        sort.run(stream, order, pairs, plan.bits(), kept.sort, given)?;
+                    }
+                    (Step::Starts, _) => {
+                        let needles = IndexArguments { first: 0 };
+                        let starts = bounds_of(needles, (keys[1], places), order, false);
+                        let (count, to) = (plan.starts(), kept.starts);
+                        self.starts.run(stream, starts, count, to, false)?;
+                    }
+                    (Step::Fold, Fold::Moved(_, fold)) => {
+                        let call = call_of(slice, kept.starts, (places, counters), out);
+                        fold.run(stream, call, None, workspace)?;
+                    }
+                    (Step::Fold, Fold::Read(_, fold)) => {
+                        let parts = ConstantArguments {
+                            value: parts as u64,
+                        };
+                        let source = GatherArguments {
                             data: SliceArguments { address: weights },
                             index: ZipArguments(slice, parts),
                             last: (source.1 as u64).saturating_sub(1),
-                        },
-                        segments,
-                        len: places,
-                        count: counters,
-                        out,
-                    };
-                    fold.run(stream, call, None, workspace)
+                        };
+                        let call = call_of(source, kept.starts, (places, counters), out);
+                        fold.run(stream, call, None, workspace)?;
+                    }
                 }
             }
         }
+        Ok(())
+    }
+}
+
+/// The fold of each counter's segment, given the address of where they start.
+fn call_of<S>(
+    source: S,
+    starts: u64,
+    (places, counters): (usize, usize),
+    out: u64,
+) -> Call<S, OffsetsArguments> {
+    Call {
+        source,
+        segments: OffsetsArguments {
+            offsets: starts,
+            count: counters as u64,
+            items: places as u64,
+        },
+        len: places,
+        count: counters,
+        out,
     }
 }

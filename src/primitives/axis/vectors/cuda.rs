@@ -1,13 +1,15 @@
 //! Segments of vectors for callers that bring their own stream and slices.
 
+use super::launches::{explain, launch_of};
 use super::rows_of;
 use crate::cuda::checks::{assert_length_is_known, bind, check_streams};
 use crate::cuda::kernels::{Loaded, Shell, clone_by_fields};
-use crate::cuda::launch::{Grid, blocks, launch};
+use crate::cuda::launch::{Grid, launch};
 use crate::cuda::library::require_driver;
 use crate::cuda::{Gpu, StreamBinder};
 use crate::element::assert_element_size;
-use crate::primitives::axis::kernel::{self, AxisSegmentsArguments, SEGMENTS};
+use crate::engine::Explanation;
+use crate::primitives::axis::kernel::{self, AxisSegmentsArguments};
 use crate::primitives::axis::plan::AxisPolicy;
 use crate::primitives::segmented::{Cut, OffsetsOf, Segments};
 use crate::render::{Function, Kernel, Named};
@@ -72,6 +74,17 @@ impl<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut> SegmentedReduceVector
             core: Self::load_core(context)?,
             named: PhantomData,
         })
+    }
+
+    /// What a call for `count` segments of rows of `inner` items does, whatever the rows: the
+    /// launch, which depends on these numbers alone. It needs no workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Axis`] if there are more results than can be counted, [`Error::Codegen`] if a grid
+    /// cannot hold a thread for each.
+    pub fn explain(&self, count: usize, inner: usize) -> Result<Explanation> {
+        explain(self.core.policy.threads, count, inner)
     }
 
     /// Enqueues the fold of each segment of rows of `inner` items into `output`, which has a row
@@ -193,12 +206,11 @@ impl Core {
         stream: &CudaStream,
         call: AxisSegmentsArguments<S, G, A>,
     ) -> Result<()> {
-        if call.threads == 0 {
+        let Some((name, blocks)) = launch_of(self.policy.threads, call.threads) else {
             return Ok(());
-        }
-        let threads = self.policy.threads;
-        let blocks = blocks(call.threads.div_ceil(threads.into()), call.threads)?;
-        let (grid, function) = (Grid::new(blocks, threads, 0), Function::new(SEGMENTS));
+        };
+        let grid = Grid::of(blocks, call.threads as usize)?;
+        let function = Function::new(name);
         // SAFETY: the caller's.
         unsafe { launch(&self.kernels, stream, &function, grid, call) }
     }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+pub(crate) mod launches;
 
 use super::cpu;
 use crate::device::{Backend, Bound, Call, OnDevice};
@@ -100,9 +101,7 @@ fn reduce_bound<T: Element, Op: Monoid<T>, F: Form<Item = T>, C: Cut>(
 ) -> Result<Buffer<T>> {
     const { assert_element_size::<T>() };
     let (device, count) = (input.device(), segments.count());
-    let results = count.checked_mul(inner).ok_or_else(|| Error::Axis {
-        fault: format!("{count} rows of {inner} results are more than there can be"),
-    })?;
+    let results = results_of(count, inner)?;
     let mut folds = Buffer::<T>::reserve(device, results)?;
     if results == 0 {
         return Ok(folds);
@@ -141,6 +140,13 @@ fn rows_of(items: usize, inner: usize) -> Result<(usize, usize)> {
             fault: format!("{items} items are no rows of {inner}"),
         }),
     }
+}
+
+/// The results of so many segments.
+fn results_of(count: usize, inner: usize) -> Result<usize> {
+    count.checked_mul(inner).ok_or_else(|| Error::Axis {
+        fault: format!("{count} rows of {inner} results are more than there can be"),
+    })
 }
 
 /// # Segments of vectors

@@ -6,6 +6,7 @@ use super::{check_lengths, shifted};
 use crate::cuda::checks::check_streams;
 use crate::cuda::kernels::clone_by_fields;
 use crate::cuda::{Expand, Scan, Workspace, cudarc, driver_error};
+use crate::engine::Explanation;
 use crate::source::{
     Constant, Form, Gather, Index, Indices, Map, Slice, Source, Zip, constant, gather, index, map,
     zip, zip3,
@@ -98,6 +99,22 @@ impl<I: Offset> CutRanges<I> {
     /// The bytes of a [`Workspace`] that `count` segments need.
     pub fn workspace_bytes(&self, count: usize) -> usize {
         self.lengths.workspace_bytes(count)
+    }
+
+    /// What a call for `count` segments does, with room for the items of all: launches, workspace,
+    /// and what they depend on. What clears a number is no launch.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call with so many segments and items; [`Error::Driver`].
+    pub fn explain(&self, count: usize, room: usize) -> Result<Explanation> {
+        // Sums follow the first offset, so they start at no multiple of 16 bytes.
+        let lengths = self.lengths.explain_of(count, true, false)?;
+        let said = lengths.then("cut ranges", self.shifts.explain(room, count)?);
+        Ok(Explanation {
+            given: format!("{count} segments, with room for {room} items"),
+            ..said
+        })
     }
 
     /// Enqueues what makes segments of begins and ends, for sources of so many `items`: `offsets`
