@@ -131,9 +131,13 @@ Examples:
   warpfold explain reduce --dtype f64 -n 1e9 --device cuda
   warpfold explain select --dtype u32 -n 1e8 --capability 8.0 --multiprocessors 108
   warpfold explain top --dtype f32 -n 1e8 -k 100
+  warpfold explain top --dtype f32 -n 1e8 --rows 1000 -k 100
   warpfold explain segments --dtype f32 -n 1e8 --segments 1e6 --scan
-  warpfold explain axis --op max --dtype f32 --shape 1000,5000 --axis 0
+  warpfold explain vectors --segments 1e5 --columns 64
+  warpfold explain axis --dtype f32 --shape 1000,5000 --axis 0
   warpfold explain histogram --dtype f64 -n 1e8 --bins 256
+  warpfold explain histogram --dtype f64 -n 1e8 --bins 256 --weights f32
+  warpfold explain decode -n 1e8 --segments 1e6
 
 The answer is that for data on the GPU that start at a multiple of 16 bytes, by the numbers of \
 this version. Without --device no GPU is needed.";

@@ -59,8 +59,10 @@ fn everything_is_explained() {
         ("top", "-k 10"),
         ("merge", ""),
         ("segments", "--segments 10"),
+        ("vectors", "--columns 10"),
         ("axis", ""),
         ("histogram", "--bins 20"),
+        ("search", ""),
         ("collect", ""),
         ("decode", "--segments 10"),
         ("scatter", ""),
@@ -79,9 +81,14 @@ fn everything_is_explained() {
             for items in [0, 1000, 1_000_000] {
                 let size = match name {
                     "axis" => format!("--shape {},100 --axis 0", items / 100),
+                    "vectors" => format!("--segments {items}"),
                     _ => format!("-n {items}"),
                 };
-                let text = explain(&format!("{name} --dtype {dtype} {size} {options}"));
+                let dtype = match name {
+                    "vectors" | "decode" | "scatter" => String::new(),
+                    _ => format!(" --dtype {dtype}"),
+                };
+                let text = explain(&format!("{name}{dtype} {size} {options}"));
                 assert!(text.contains("engine: "), "{text}");
                 assert!(text.contains("workspace: "), "{text}");
                 assert!(text.contains("depends on: "), "{text}");
@@ -100,18 +107,97 @@ fn scans_of_segments_and_axes_are_explained() {
 }
 
 #[test]
+fn rows_of_a_top_are_explained() {
+    let text = explain("top --dtype f32 -n 1e6 --rows 1000 -k 10");
+    for part in [
+        "top of rows of 10 of each of 1000 rows of 1000 items",
+        "engine: rows, ",
+        "launch: top_rows, 1000 blocks ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("times: "), "{text}");
+    let text = explain("top --dtype f32 -n 2e8 --rows 4 -k 10");
+    for part in [
+        "engine: filter, since rows are taken one by one, ",
+        "launch: top_filter, ",
+        "times: 4, once for each row",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    explain("top --dtype f32 -n 0 --rows 0 -k 10");
+}
+
+#[test]
+fn weighted_histograms_are_explained() {
+    let text = explain("histogram --dtype f32 -n 1e6 --bins 256 --weights u8");
+    for part in [
+        "weighted histogram of 1000000 items with weights in 256 counters",
+        "engine: shared, since weights are integers, ",
+        "launch: histogram_shared, ",
+        "launch: collect_rows, ",
+        "bytes of a weight 1",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = explain("histogram --dtype f16 -n 1e6 --bins 256 --weights f64");
+    for part in [
+        "engine: sort and fold, ",
+        "launch: histogram_places, ",
+        "launch: segmented_reduce, ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn wrong_questions_are_errors() {
     for (line, cause) in [
-        ("select --op add --dtype u32 -n 1", "a select folds nothing"),
-        ("sort --op add --dtype u32 -n 1", "a sort folds nothing"),
-        ("sort --dtype u32 -n 1 -k 3", "it is for `top`"),
-        ("sort --dtype u32", "-n: it is missing"),
-        ("top --dtype u32 -n 1", "-k: it is missing"),
-        ("segments --dtype u32 -n 1", "--segments: it is missing"),
         (
-            "segments --op xor --dtype f32 -n 1 --segments 1",
-            "not defined on f32",
+            "select --op add --dtype u32 -n 1",
+            "a select does not depend on it: it is for `reduce` and `scan`",
         ),
+        (
+            "segments --op add --dtype u32 -n 1 --segments 1",
+            "a fold of segments does not depend on it",
+        ),
+        (
+            "axis --op add --dtype u32 --shape 2,3 --axis 0",
+            "a fold along an axis does not depend on it",
+        ),
+        ("sort --dtype u32 -n 1 -k 3", "it is for `top`"),
+        ("sort --dtype u32 -n 1 --rows 3", "it is for `top`"),
+        ("sort --dtype u32", "-n: it is missing"),
+        (
+            "sort -n 1",
+            "--dtype: it is missing\n  remedy: give the type of the elements",
+        ),
+        ("top --dtype u32 -n 1", "-k: it is missing"),
+        (
+            "top --dtype u32 -n 10 --rows 3 -k 1",
+            "do not make so many rows of one length\n  remedy: give a -n",
+        ),
+        ("top --dtype u32 -n 10 --rows 0 -k 1", "--rows 0: "),
+        ("segments --dtype u32 -n 1", "--segments: it is missing"),
+        ("vectors --columns 3", "--segments: it is missing"),
+        ("vectors --segments 3", "--columns: it is missing"),
+        (
+            "vectors --segments 3 --columns 3 -n 9",
+            "there is a thread for each column of a segment",
+        ),
+        (
+            "decode --dtype u32 -n 1 --segments 1",
+            "--dtype: a decoding does not depend on it",
+        ),
+        (
+            "scatter --dtype u32 -n 1",
+            "--dtype: a scatter does not depend on it",
+        ),
+        (
+            "collect --dtype u32 -n 1 --weights f32",
+            "it is for `histogram`",
+        ),
+        ("reduce --op xor --dtype f32 -n 1", "not defined on f32"),
         ("axis --dtype u32 -n 1", "--shape says how many"),
         ("axis --dtype u32 --shape 2,3 --axis 2", "has no such axis"),
         ("axis --dtype u32 --shape 2,3 --axis -3", "give 0 to 1"),

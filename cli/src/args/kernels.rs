@@ -68,15 +68,16 @@ pub(crate) struct ExplainArguments {
     /// The primitive
     pub(crate) primitive: Explained,
 
-    /// The operator of a fold or scan [default: add]
+    /// The operator of `reduce` and `scan` [default: add]
     #[arg(long, value_enum)]
     pub(crate) op: Option<Operator>,
 
-    /// The type of the elements
+    /// The type of the elements; `vectors`, `decode` and `scatter` do not depend on it
     #[arg(long, value_enum)]
-    pub(crate) dtype: DType,
+    pub(crate) dtype: Option<DType>,
 
-    /// How many there are, such as 1000 or 1e6; of an axis the shape says it
+    /// How many there are, such as 1000 or 1e6, or of `search` how many needles; of an axis the
+    /// shape says it
     #[arg(short = 'n', long, value_name = "N", value_parser = number_of_items)]
     pub(crate) items: Option<usize>,
 
@@ -84,9 +85,17 @@ pub(crate) struct ExplainArguments {
     #[arg(short = 'k', value_name = "K", value_parser = number_of_items)]
     pub(crate) k: Option<usize>,
 
+    /// How many rows there are of which `top` keeps so many each; -n counts the items of all rows
+    #[arg(long, value_name = "N", value_parser = number_of_items)]
+    pub(crate) rows: Option<usize>,
+
     /// How many segments there are
     #[arg(long, value_name = "N", value_parser = number_of_items)]
     pub(crate) segments: Option<usize>,
+
+    /// How many items each row of `vectors` has
+    #[arg(long, value_name = "N", value_parser = number_of_items)]
+    pub(crate) columns: Option<usize>,
 
     /// The shape of an array, such as 1000,5000
     #[arg(long, value_name = "N,...", value_parser = number_of_items, value_delimiter = ',')]
@@ -99,6 +108,10 @@ pub(crate) struct ExplainArguments {
     /// How many bins of one width a histogram has
     #[arg(long, value_name = "N", value_parser = number_of_items)]
     pub(crate) bins: Option<usize>,
+
+    /// Explain the weighted histogram, with weights of this type
+    #[arg(long, value_enum, value_name = "DTYPE")]
+    pub(crate) weights: Option<DType>,
 
     /// Explain the scan of segments, or along an axis, and not the fold
     #[arg(long)]
@@ -148,10 +161,14 @@ pub(crate) enum Explained {
     Merge,
     /// The fold of each segment
     Segments,
+    /// The fold of each segment of rows, column by column
+    Vectors,
     /// The fold along an axis
     Axis,
     /// How many numbers fall into each bin
     Histogram,
+    /// Where each needle stands among sorted numbers
+    Search,
     /// The numbers as they are
     Collect,
     /// For each item the value of its segment

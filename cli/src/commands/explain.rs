@@ -3,7 +3,7 @@
 use super::print;
 use crate::args::{ExplainArguments, Explained};
 use crate::failure::{Failure, Result};
-use crate::number::{Number, Operator, Work, with_number};
+use crate::number::{DType, Number, Operator, Work, with_bound, with_number};
 use warpfold::codegen::kernels::Kept;
 use warpfold::codegen::{self, Explanation, Machine};
 use warpfold::source::{Map, NonZero, Slice, Zip};
@@ -15,49 +15,25 @@ type Flagged<T> = Zip<(Slice<T>, Map<NonZero<u8>, Slice<u8>>)>;
 pub(super) fn run(arguments: &ExplainArguments) -> Result<()> {
     check_options(arguments)?;
     let (machine, name) = machine(arguments)?;
-    let explanation = match fold_of(arguments)? {
-        Some(fold) => {
-            let op = arguments.op.unwrap_or(Operator::Add);
-            let work = Explaining { fold, machine };
-            with_number!(arguments.dtype, T => T::with_operator(op, work))?
+    let explanation = match arguments.primitive {
+        Explained::Reduce => explain_fold(arguments, machine, false)?,
+        Explained::Scan => explain_fold(arguments, machine, true)?,
+        Explained::Vectors => {
+            let count = segments_of(arguments)?;
+            let what = "how many items each row has, such as --columns 64";
+            let columns = needed(arguments.columns, "--columns", what)?;
+            codegen::explain_segmented_reduce_vectors(count, columns)?
         }
-        None => explain_others(arguments, machine)?,
+        Explained::Decode => {
+            codegen::explain_expand(items_of(arguments)?, segments_of(arguments)?)?
+        }
+        Explained::Scatter => {
+            let items = items_of(arguments)?;
+            codegen::explain_scatter(items, items)?
+        }
+        _ => explain_typed(arguments, machine)?,
     };
     print(&format!("{name}\n{explanation}"))
-}
-
-/// Primitives that fold or scan, and so have an operator.
-#[derive(Debug, Clone, Copy)]
-enum Fold {
-    Reduce(usize),
-    Scan(usize),
-    Segments {
-        items: usize,
-        count: usize,
-        scans: bool,
-    },
-    Axis {
-        axis: Axis,
-        scans: bool,
-    },
-}
-
-fn fold_of(arguments: &ExplainArguments) -> Result<Option<Fold>> {
-    let scans = arguments.scan;
-    Ok(Some(match arguments.primitive {
-        Explained::Reduce => Fold::Reduce(items_of(arguments)?),
-        Explained::Scan => Fold::Scan(items_of(arguments)?),
-        Explained::Segments => Fold::Segments {
-            items: items_of(arguments)?,
-            count: segments_of(arguments)?,
-            scans,
-        },
-        Explained::Axis => Fold::Axis {
-            axis: axis_of(arguments)?,
-            scans,
-        },
-        _ => return Ok(None),
-    }))
 }
 
 fn needed<T>(value: Option<T>, option: &str, what: &str) -> Result<T> {
@@ -69,9 +45,27 @@ fn items_of(arguments: &ExplainArguments) -> Result<usize> {
     needed(arguments.items, "-n", "the number of items, such as -n 1e6")
 }
 
+fn dtype_of(arguments: &ExplainArguments) -> Result<DType> {
+    let what = "the type of the elements, such as --dtype f32";
+    needed(arguments.dtype, "--dtype", what)
+}
+
 fn segments_of(arguments: &ExplainArguments) -> Result<usize> {
     let what = "the number of segments, such as --segments 1000";
     needed(arguments.segments, "--segments", what)
+}
+
+/// The number of rows, and the items of each.
+fn rows_of(items: usize, rows: usize) -> Result<(usize, usize)> {
+    match items.checked_rem(rows) {
+        Some(0) => Ok((rows, items / rows)),
+        None if items == 0 => Ok((0, 0)),
+        _ => Err(Failure::with_remedy(
+            format_args!("--rows {rows}"),
+            format_args!("{items} items do not make so many rows of one length"),
+            "give a -n that is a multiple of it",
+        )),
+    }
 }
 
 fn axis_of(arguments: &ExplainArguments) -> Result<Axis> {
@@ -94,25 +88,31 @@ fn axis_of(arguments: &ExplainArguments) -> Result<Axis> {
 
 /// Options that the primitive does not depend on are errors.
 fn check_options(arguments: &ExplainArguments) -> Result<()> {
-    use Explained::{Axis, Decode, Histogram, Reduce, Scan, Segments, Top};
+    use Explained::{Axis, Decode, Histogram, Reduce, Scan, Scatter, Segments, Top, Vectors};
 
     let primitive = arguments.primitive;
-    let folds = matches!(primitive, Reduce | Scan | Segments | Axis);
-    if arguments.op.is_some() && !folds {
-        let subject = subject(primitive);
-        return Err(Failure::with_remedy(
-            "--op",
-            format_args!("{subject} folds nothing, so there is no operator"),
-            "leave it out, or ask for `reduce`, `scan`, `segments` or `axis`",
-        ));
-    }
     let of_axis = primitive == Axis;
     let checks = [
         (
+            "--op",
+            arguments.op.is_some(),
+            matches!(primitive, Reduce | Scan),
+            "it is for `reduce` and `scan`",
+        ),
+        (
+            "--dtype",
+            arguments.dtype.is_some(),
+            !matches!(primitive, Vectors | Decode | Scatter),
+            "its launches are the same for all types",
+        ),
+        (
             "-n",
             arguments.items.is_some(),
-            !of_axis,
-            "--shape says how many items there are",
+            !matches!(primitive, Axis | Vectors),
+            match of_axis {
+                true => "--shape says how many items there are",
+                false => "there is a thread for each column of a segment",
+            },
         ),
         (
             "-k",
@@ -121,10 +121,22 @@ fn check_options(arguments: &ExplainArguments) -> Result<()> {
             "it is for `top`",
         ),
         (
+            "--rows",
+            arguments.rows.is_some(),
+            primitive == Top,
+            "it is for `top`",
+        ),
+        (
             "--segments",
             arguments.segments.is_some(),
-            matches!(primitive, Segments | Decode),
-            "it is for `segments` and `decode`",
+            matches!(primitive, Segments | Vectors | Decode),
+            "it is for `segments`, `vectors` and `decode`",
+        ),
+        (
+            "--columns",
+            arguments.columns.is_some(),
+            primitive == Vectors,
+            "it is for `vectors`",
         ),
         (
             "--shape",
@@ -141,6 +153,12 @@ fn check_options(arguments: &ExplainArguments) -> Result<()> {
         (
             "--bins",
             arguments.bins.is_some(),
+            primitive == Histogram,
+            "it is for `histogram`",
+        ),
+        (
+            "--weights",
+            arguments.weights.is_some(),
             primitive == Histogram,
             "it is for `histogram`",
         ),
@@ -172,43 +190,97 @@ fn subject(primitive: Explained) -> &'static str {
         Explained::Top => "a top-k",
         Explained::Merge => "a merge",
         Explained::Segments => "a fold of segments",
+        Explained::Vectors => "a fold of segments of rows",
         Explained::Axis => "a fold along an axis",
         Explained::Histogram => "a histogram",
+        Explained::Search => "a search",
         Explained::Collect => "a collect",
         Explained::Decode => "a decoding",
         Explained::Scatter => "a scatter",
     }
 }
 
-/// What primitives without an operator do.
-fn explain_others(arguments: &ExplainArguments, machine: Machine) -> Result<Explanation> {
+/// What a reduction or a scan does, which depend on the operator.
+fn explain_fold(
+    arguments: &ExplainArguments,
+    machine: Machine,
+    scans: bool,
+) -> Result<Explanation> {
     let items = items_of(arguments)?;
-    Ok(
-        with_number!(arguments.dtype, T => match arguments.primitive {
-            Explained::Reduce | Explained::Scan | Explained::Segments | Explained::Axis => {
-                unreachable!("they have an operator")
+    let work = Explaining {
+        items,
+        scans,
+        machine,
+    };
+    let op = arguments.op.unwrap_or(Operator::Add);
+    with_number!(dtype_of(arguments)?, T => T::with_operator(op, work))
+}
+
+/// What primitives do that depend on the type of the elements, and on no operator.
+fn explain_typed(arguments: &ExplainArguments, machine: Machine) -> Result<Explanation> {
+    let dtype = dtype_of(arguments)?;
+    if arguments.primitive == Explained::Axis {
+        let axis = axis_of(arguments)?;
+        return Ok(with_number!(dtype, T => match arguments.scan {
+            false => codegen::explain_reduce_axis::<T>(machine, axis),
+            true => codegen::explain_scan_axis::<T>(machine, axis),
+        })?);
+    }
+    let items = items_of(arguments)?;
+    if arguments.primitive == Explained::Histogram {
+        return explain_histogram(arguments, (machine, dtype, items));
+    }
+    Ok(with_number!(dtype, T => match arguments.primitive {
+        Explained::Reduce
+        | Explained::Scan
+        | Explained::Vectors
+        | Explained::Axis
+        | Explained::Histogram
+        | Explained::Decode
+        | Explained::Scatter => unreachable!("they are explained elsewhere"),
+        Explained::Select => codegen::explain_select::<T, Flagged<T>, Kept>(machine, items),
+        Explained::Sort => codegen::explain_sort::<T>(machine, items),
+        Explained::Argsort => codegen::explain_argsort::<T>(machine, items),
+        Explained::SortSegments => codegen::explain_segmented_sort::<T>(machine, items),
+        Explained::Top => {
+            let k = needed(arguments.k, "-k", "how many are kept, such as -k 10")?;
+            match arguments.rows {
+                None => codegen::explain_top::<T>(machine, items, k),
+                Some(rows) => {
+                    let (rows, columns) = rows_of(items, rows)?;
+                    codegen::explain_top_rows::<T>(machine, rows, columns, k)
+                }
             }
-            Explained::Select => codegen::explain_select::<T, Flagged<T>, Kept>(machine, items),
-            Explained::Sort => codegen::explain_sort::<T>(machine, items),
-            Explained::Argsort => codegen::explain_argsort::<T>(machine, items),
-            Explained::SortSegments => codegen::explain_segmented_sort::<T>(machine, items),
-            Explained::Top => {
-                let k = needed(arguments.k, "-k", "how many are kept, such as -k 10")?;
-                codegen::explain_top::<T>(machine, items, k)
+        }
+        Explained::Merge => codegen::explain_merge::<T>(items),
+        Explained::Segments => {
+            let count = segments_of(arguments)?;
+            match arguments.scan {
+                false => codegen::explain_segmented_reduce::<T>(machine, items, count),
+                true => codegen::explain_segmented_scan::<T>(items, count),
             }
-            Explained::Merge => codegen::explain_merge::<T>(items),
-            Explained::Histogram => {
-                let what = "the number of bins, such as --bins 256";
-                let count = needed(arguments.bins, "--bins", what)?;
-                let bins = Bins::even(0.0, count as f64, count)?;
-                // Halves are counted as the `f32` that they are.
-                codegen::explain_histogram::<Slice<<T as Number>::Bound>>(machine, &bins, items)
-            }
-            Explained::Collect => codegen::explain_collect::<Slice<T>>(machine, items),
-            Explained::Decode => codegen::explain_expand(items, segments_of(arguments)?),
-            Explained::Scatter => codegen::explain_scatter(items, items),
-        })?,
-    )
+        }
+        Explained::Search => codegen::explain_search::<T>(machine, items),
+        Explained::Collect => codegen::explain_collect::<Slice<T>>(machine, items),
+    })?)
+}
+
+/// What a histogram does, of counts or of weights. Halves are counted as the `f32` that they are.
+fn explain_histogram(
+    arguments: &ExplainArguments,
+    (machine, dtype, items): (Machine, DType, usize),
+) -> Result<Explanation> {
+    let what = "the number of bins, such as --bins 256";
+    let count = needed(arguments.bins, "--bins", what)?;
+    Ok(with_bound!(dtype, T => {
+        let bins = Bins::even(0.0, count as f64, count)?;
+        match arguments.weights {
+            None => codegen::explain_histogram::<Slice<T>>(machine, &bins, items),
+            Some(weights) => with_number!(weights, W => {
+                codegen::explain_histogram_weighted::<W, Slice<T>>(machine, &bins, items)
+            }),
+        }
+    })?)
 }
 
 /// The GPU that is asked about, and its name.
@@ -261,7 +333,8 @@ fn of_device(ordinal: usize) -> Result<(Machine, String)> {
 }
 
 struct Explaining {
-    fold: Fold,
+    items: usize,
+    scans: bool,
     machine: Machine,
 }
 
@@ -269,22 +342,10 @@ impl<T: Number> Work<T> for Explaining {
     type Output = Explanation;
 
     fn run<Op: Monoid<T>>(self) -> Result<Explanation> {
-        let Explaining { fold, machine } = self;
-        Ok(match fold {
-            Fold::Reduce(items) => codegen::explain_reduce::<T, Op>(machine, items),
-            Fold::Scan(items) => codegen::explain_scan::<T, Op>(machine, true, items),
-            Fold::Segments {
-                items,
-                count,
-                scans,
-            } => match scans {
-                false => codegen::explain_segmented_reduce::<T>(machine, items, count),
-                true => codegen::explain_segmented_scan::<T>(items, count),
-            },
-            Fold::Axis { axis, scans } => match scans {
-                false => codegen::explain_reduce_axis::<T>(machine, axis),
-                true => codegen::explain_scan_axis::<T>(machine, axis),
-            },
+        let Explaining { items, machine, .. } = self;
+        Ok(match self.scans {
+            false => codegen::explain_reduce::<T, Op>(machine, items),
+            true => codegen::explain_scan::<T, Op>(machine, true, items),
         }?)
     }
 }
