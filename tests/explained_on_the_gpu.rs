@@ -1,114 +1,112 @@
-//! What `explain` says of launches is what a call enqueues on a GPU.
+//! What `explain` says of launches is what a call enqueues on a GPU: how many kernels there are, and
+//! their names and shapes, if the driver tells those.
 
+use crate::explained_calls::{Launched, of_length, said};
 use crate::support::{captured, stream};
-use std::sync::Arc;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
 use warpfold::codegen::Explanation;
-use warpfold::cuda::cudarc::driver::{CudaStream, sys};
-use warpfold::cuda::{
-    AlongAxis, ArgSort, SegmentedReduce, SegmentedScan, SegmentedSort, Sort, TopK, Workspace,
-};
-use warpfold::ops::Add;
-use warpfold::source::Slice;
-use warpfold::{Axis, Order, Prefixes, Rows};
+use warpfold::cuda::Workspace;
+use warpfold::cuda::cudarc::driver::{CudaGraph, sys};
 
-/// Compares the launches of an explanation with those of a call.
-fn check(
-    stream: &Arc<CudaStream>,
-    said: &Explanation,
-    work: impl FnOnce(&mut Workspace) -> warpfold::Result<()>,
-) {
-    let mut workspace = Workspace::new(stream, said.workspace_bytes()).unwrap();
-    stream.synchronize().unwrap();
-    let graph = captured(stream, || work(&mut workspace));
-    let mut nodes = 0;
-    // SAFETY: the graph is there, and only the number of its nodes is asked for.
-    unsafe { sys::cuGraphGetNodes(graph.cu_graph(), std::ptr::null_mut(), &mut nodes) }
-        .result()
-        .unwrap();
-    assert_eq!(nodes, said.launches().len(), "{said}");
+/// What a driver of CUDA 12 says of a kernel in a graph.
+#[repr(C)]
+struct KernelNode {
+    function: *mut c_void,
+    blocks: [c_uint; 3],
+    threads: [c_uint; 3],
+    shared_bytes: c_uint,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+    kernel: *mut c_void,
+    context: *mut c_void,
+}
+
+type NodeOf = unsafe extern "C" fn(sys::CUgraphNode, *mut KernelNode) -> c_int;
+type NameOf = unsafe extern "C" fn(*mut *const c_char, *mut c_void) -> c_int;
+
+/// The kernels of a graph.
+fn kernels(graph: &CudaGraph) -> Vec<sys::CUgraphNode> {
+    let mut count = 0;
+    // SAFETY: the graph is there, and its nodes are asked for when there is room for them.
+    let nodes = unsafe {
+        let ask = |nodes, count: &mut usize| sys::cuGraphGetNodes(graph.cu_graph(), nodes, count);
+        ask(ptr::null_mut(), &mut count).result().unwrap();
+        let mut nodes = vec![ptr::null_mut(); count];
+        ask(nodes.as_mut_ptr(), &mut count).result().unwrap();
+        nodes
+    };
+    let is_kernel = |&node: &sys::CUgraphNode| {
+        let mut kind = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
+        // SAFETY: the node is one of the graph's, and the pointer is valid for a write.
+        let asked = unsafe { sys::cuGraphNodeGetType(node, &mut kind) };
+        asked.result().unwrap();
+        kind == sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL
+    };
+    nodes.into_iter().filter(is_kernel).collect()
+}
+
+/// The names and shapes of kernels, in no order; or nothing if the driver is older than CUDA 12.3,
+/// or has other handles of kernels.
+fn shapes(nodes: &[sys::CUgraphNode]) -> Option<Vec<Launched>> {
+    let files = ["libcuda.so.1", "nvcuda.dll"];
+    // SAFETY: the driver is loaded already.
+    let mut drivers =
+        (files.into_iter()).filter_map(|file| unsafe { libloading::Library::new(file) }.ok());
+    let driver = drivers.next()?;
+    // SAFETY: the functions have these types since the driver has them.
+    let (node_of, name_of) = unsafe {
+        let node_of = driver.get::<NodeOf>("cuGraphKernelNodeGetParams_v2").ok()?;
+        (node_of, driver.get::<NameOf>("cuFuncGetName").ok()?)
+    };
+    let shape = |&node: &sys::CUgraphNode| {
+        // SAFETY: zeros are null pointers and numbers.
+        let mut found = unsafe { std::mem::zeroed::<KernelNode>() };
+        // SAFETY: the node is a kernel of a graph that is there, and the pointer is valid for a
+        // write.
+        if unsafe { node_of(node, &mut found) } != 0 || found.function.is_null() {
+            return None;
+        }
+        let mut name = ptr::null();
+        // SAFETY: the function is loaded for as long as the process runs.
+        if unsafe { name_of(&mut name, found.function) } != 0 || name.is_null() {
+            return None;
+        }
+        // SAFETY: the driver keeps the name as long as the function.
+        let name = unsafe { CStr::from_ptr(name) }.to_str().ok()?.to_owned();
+        let (blocks, threads) = (found.blocks[0].into(), found.threads[0]);
+        Some((name, blocks, threads, found.shared_bytes))
+    };
+    nodes.iter().map(shape).collect()
 }
 
 #[test]
 fn calls_have_the_launches_that_are_explained() {
-    let Some((context, stream)) = stream() else {
+    let Some((_, stream)) = stream() else {
         return;
     };
-    let sort = Sort::<f32>::load(&context).unwrap();
-    let argsort = ArgSort::<f32>::load(&context).unwrap();
-    let top = TopK::<Slice<f32>>::load(&context).unwrap();
-    let along = AlongAxis::<f32, Add>::load(&context).unwrap();
-    let reduce = SegmentedReduce::<f32, Add, Slice<f32>, Rows>::load(&context).unwrap();
-    let scan = SegmentedScan::<f32, Add, Slice<f32>, Rows>::load(&context).unwrap();
-    let segmented_sort = SegmentedSort::<f32, Rows>::load(&context).unwrap();
-    let order = Order::ascending();
+    let mut check =
+        |explanation: &Explanation,
+         work: &mut dyn FnMut(&mut Workspace) -> warpfold::Result<()>| {
+            let bytes = explanation.workspace_bytes();
+            let mut workspace = Workspace::new(&stream, bytes).unwrap();
+            // A graph loads no kernels: so each call runs once before.
+            work(&mut workspace).unwrap();
+            stream.synchronize().unwrap();
+            let mut said = said(explanation);
+            if said.is_empty() {
+                return;
+            }
+            let graph = captured(&stream, || work(&mut workspace));
+            let nodes = kernels(&graph);
+            assert_eq!(nodes.len(), said.len(), "{explanation}");
+            if let Some(mut shapes) = shapes(&nodes) {
+                said.sort();
+                shapes.sort();
+                assert_eq!(shapes, said, "{explanation}");
+            }
+        };
     for len in [1000, 100_000, 5_000_000] {
-        let input = stream.alloc_zeros::<f32>(len).unwrap();
-        let mut output = stream.alloc_zeros::<f32>(len).unwrap();
-        let mut places = stream.alloc_zeros::<u64>(len).unwrap();
-        let mut count = stream.alloc_zeros::<u64>(1).unwrap();
-        let mut folds = stream.alloc_zeros::<f32>(len / 10).unwrap();
-        let s = &stream;
-        // A graph loads no kernels: so each call runs once before.
-        for captures in [false, true] {
-            let run =
-                |said: &Explanation,
-                 work: &mut dyn FnMut(&mut Workspace) -> warpfold::Result<()>| {
-                    if captures {
-                        return check(s, said, work);
-                    }
-                    let bytes = said.workspace_bytes();
-                    work(&mut Workspace::new(s, bytes).unwrap()).unwrap();
-                };
-            run(&sort.explain(len).unwrap(), &mut |workspace| {
-                sort.enqueue(s, order, &input, &mut output, workspace)
-            });
-            run(&sort.explain_in_place(len).unwrap(), &mut |workspace| {
-                sort.enqueue_in_place(s, order, &mut output, workspace)
-            });
-            run(&argsort.explain(len).unwrap(), &mut |workspace| {
-                argsort.enqueue(s, order, &input, &mut places, workspace)
-            });
-            run(&segmented_sort.explain(len).unwrap(), &mut |workspace| {
-                let rows = Rows::new(len / 10, 10);
-                segmented_sort.enqueue_in_place(s, order, &mut output, rows, workspace)
-            });
-            for (count, row) in [(len / 10, 10), (1, len)] {
-                let rows = Rows::new(count, row);
-                run(&reduce.explain(len, count).unwrap(), &mut |workspace| {
-                    let folds = &mut folds.slice_mut(..count);
-                    reduce.enqueue(s, &input, rows, folds, workspace)
-                });
-                run(&scan.explain(len, count).unwrap(), &mut |workspace| {
-                    scan.enqueue(
-                        s,
-                        Prefixes::inclusive(),
-                        &input,
-                        rows,
-                        &mut output,
-                        workspace,
-                    )
-                });
-            }
-            for shape in [[len / 10, 10], [10, len / 10]] {
-                for axis in [0, 1] {
-                    let lanes = shape[1 - axis];
-                    let axis = Axis::of(&shape, axis).unwrap();
-                    run(&along.explain_reduce(axis).unwrap(), &mut |workspace| {
-                        let folds = &mut folds.slice_mut(..lanes);
-                        along.enqueue_reduce(s, &input, axis, folds, workspace)
-                    });
-                    run(&along.explain_scan(axis).unwrap(), &mut |workspace| {
-                        let form = Prefixes::inclusive();
-                        along.enqueue_scan(s, form, &input, axis, &mut output, workspace)
-                    });
-                }
-            }
-            for k in [10, 2000.min(len), len / 2] {
-                run(&top.explain(len, k).unwrap(), &mut |workspace| {
-                    let (values, at) = (&mut output.slice_mut(..k), &mut places.slice_mut(..k));
-                    top.enqueue_top(s, order, &input, (values, at, &mut count), workspace)
-                });
-            }
-        }
+        of_length(&stream, len, &mut check);
     }
 }

@@ -14,7 +14,11 @@ mod engines;
 mod every_kernel_compiles;
 mod explained;
 #[cfg(feature = "cuda")]
+mod explained_calls;
+#[cfg(feature = "cuda")]
 mod explained_on_the_gpu;
+#[cfg(feature = "cuda")]
+mod explained_without_gpus;
 mod golden;
 mod histogram;
 mod laws;

@@ -1,17 +1,18 @@
 //! Libraries that stand in for NVIDIA's, built from `tests/shards/stand_in/`: several GPUs whose
-//! memory is the host's, without kernels.
+//! memory is the host's, and whose kernels do nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 3] = [
     ("cuda", include_str!("../shards/stand_in/cuda.cpp")),
     ("nccl", include_str!("../shards/stand_in/nccl.cpp")),
+    ("nvrtc", include_str!("../shards/stand_in/nvrtc.cpp")),
 ];
 
-/// The folder that holds `libcuda.so`, `libnccl.so.2`, and `old/libnccl.so.2`, which lacks a
-/// function; or why it cannot be made.
+/// The folder that holds `libcuda.so`, `libnccl.so.2`, `old/libnccl.so.2`, which lacks a function,
+/// and `nvrtc/libnvrtc.so`; or why it cannot be made.
 pub(crate) fn folder() -> Result<&'static Path, &'static str> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let folder = FOLDER.get_or_init(build);
@@ -25,7 +26,9 @@ fn build() -> Result<PathBuf, String> {
     }
     let folder = target.join("stand-in");
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(folder.join("old")).map_err(failed)?;
+    for inner in ["old", "nvrtc"] {
+        std::fs::create_dir_all(folder.join(inner)).map_err(failed)?;
+    }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
     let (stamp, built) = (folder.join("built"), format!("{compiler} {SOURCES:?}"));
     if std::fs::read_to_string(&stamp).is_ok_and(|text| text == built) {
@@ -38,6 +41,7 @@ fn build() -> Result<PathBuf, String> {
         ("libcuda.so", "cuda.cpp -Wl,-soname,libcuda.so"),
         ("libnccl.so.2", "nccl.cpp libcuda.so"),
         ("old/libnccl.so.2", "-DOLD nccl.cpp libcuda.so"),
+        ("nvrtc/libnvrtc.so", "nvrtc.cpp"),
     ] {
         // Another process may use what is there.
         let new = format!("{library}.{}", std::process::id());

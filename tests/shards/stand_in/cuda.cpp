@@ -1,5 +1,5 @@
-// A stand-in for the CUDA driver: GPUs whose memory is the host's, without kernels. It is for tests
-// of what goes between GPUs. Streams are threads that dawdle, so that a wait which is missing
+// A stand-in for the CUDA driver: GPUs whose memory is the host's, and whose kernels do nothing. It
+// is for tests of what goes between GPUs, and of what is launched. Streams are threads that dawdle, so that a wait which is missing
 // shows. Every address and context is checked, and a call that a GPU would refuse is refused.
 //
 // STAND_IN_GPUS says how many GPUs there are, and STAND_IN_LINK how they are linked: nvlink, pcie,
@@ -211,7 +211,8 @@ API int cuDeviceGetName(char* name, int length, int) {
 }
 
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
-    const std::map<int, int> values = {{75, 9}, {76, 0}, {16, 132}, {115, 1}, {41, 1}};
+    const std::map<int, int> values = {{75, 9},  {76, 0}, {16, 132},
+                                       {115, 1}, {41, 1}, {97, 227 << 10}};
     auto found = values.find(attribute);
     return *value = found == values.end() ? 0 : found->second, 0;
 }
@@ -408,10 +409,55 @@ API int cuMemcpyPeerAsync(uintptr_t to, Context* target, uintptr_t from, Context
     return 0;
 }
 
-// There are no kernels.
+// Kernels load only if STAND_IN_KERNELS is set, and then do nothing. But each launch is written down.
+namespace {
+
+bool has_kernels() { return variable("STAND_IN_KERNELS", "").size() > 0; }
+
+// As the driver has it.
+struct Launch {
+    unsigned blocks[3], threads[3], shared_bytes;
+    Stream* stream;
+};
+
+std::string launched;
+
+}  // namespace
+
 API int cuModuleLoad(void*, const char*) { return NOT_SUPPORTED; }
-API int cuModuleLoadData(void*, const void*) { return NOT_SUPPORTED; }
-API int cuModuleUnload(void*) { return NOT_SUPPORTED; }
-API int cuModuleGetFunction(void*, void*, const char*) { return NOT_SUPPORTED; }
-API int cuFuncSetAttribute(void*, int, int) { return NOT_SUPPORTED; }
-API int cuLaunchKernelEx(void*, void*, void**, void**) { return NOT_SUPPORTED; }
+
+API int cuModuleLoadData(void** module, const void*) {
+    return *module = &launched, has_kernels() ? SUCCESS : NOT_SUPPORTED;
+}
+
+API int cuModuleUnload(void*) { return has_kernels() ? SUCCESS : NOT_SUPPORTED; }
+
+API int cuModuleGetFunction(const std::string** function, void*, const char* name) {
+    if (!has_kernels()) return NOT_SUPPORTED;
+    std::lock_guard lock(everything);
+    static std::set<std::string> names;
+    return *function = &*names.insert(name).first, 0;
+}
+
+API int cuFuncSetAttribute(void*, int, int) { return has_kernels() ? SUCCESS : NOT_SUPPORTED; }
+
+API int cuLaunchKernelEx(const Launch* launch, const std::string* function, void**, void**) {
+    if (!has_kernels()) return NOT_SUPPORTED;
+    if (launch->stream->context != current) return INVALID_CONTEXT;
+    unsigned blocks = launch->blocks[0], threads = launch->threads[0];
+    if (blocks == 0 || blocks > 0x7fffffff || threads == 0 || threads > 1024) return INVALID_VALUE;
+    std::lock_guard lock(everything);
+    for (unsigned number : {blocks, threads, launch->shared_bytes})
+        launched += std::to_string(number) + " ";
+    launched += *function + "\n";
+    return 0;
+}
+
+// For tests: a line for each launch since the last call. It stands until the next one.
+API const char* stand_in_launched() {
+    static std::string text;
+    std::lock_guard lock(everything);
+    text = std::move(launched);
+    launched.clear();
+    return text.c_str();
+}
