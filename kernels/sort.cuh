@@ -385,6 +385,28 @@ struct Sorter {
         }
     }
 
+    /// A pass, and the tile of it that a block moves.
+    struct TileOfPass {
+        /// Which of the passes that are made it is, and whether it is the last one.
+        u32 number;
+        bool last;
+        /// Whether items come from what the call gives, and whether they go where they end up.
+        bool from_given, to_out;
+        const B* from;
+        B* to;
+        /// The tile, its first item, and how many it has.
+        u64 tile, start;
+        u32 count;
+        bool full;
+        /// Where the thread's rows start in the tile.
+        u32 first;
+        /// The digit's lowest bit.
+        u32 shift;
+        Ranks ranks;
+        /// What the tile tells of its digits.
+        Count* status;
+    };
+
     static __device__ __forceinline__ void run_pass(const Call& call) {
         u32 varying = (u32)*call.varying;
         if ((varying >> call.pass & 1) == 0) {
@@ -393,35 +415,64 @@ struct Sorter {
         }
         // A number in memory may say that there are fewer keys than the launch has blocks for.
         if (blockIdx.x >= tiles(call)) return;
-        u32 all = __popc(varying), number = __popc(varying & ((1u << call.pass) - 1));
-        bool to_out = (all - number) % 2 == 1;
-        bool from_given = number == 0 && !begins_in_room(call, all);
-        const B* from = from_given ? call.keys : to_out ? call.keys_room : call.keys_out;
-        B* to = to_out ? call.keys_out : call.keys_room;
-        bool last = number + 1 == all;
-
-        typename Tile::Shared& shared = Tile::shared();
+        TileOfPass of;
+        choose_memory(call, varying, of);
         u64 tag = 0;
+        if (!take_tile(call, tag, of)) return;
+        B key[ROWS];
+        u32 place[ROWS];
+        load(call, of, key, place);
+        Tile::rank_in_warp(place, ROWS);
+        __syncthreads();
+        u32 sum = Tile::sum_of_warps(), own = tell(call, of, sum);
+        u32 digit_start = Tile::start_of_digit(sum);
+        move_in_tile(call, of, key, place);
+        look_back(call, of, own, digit_start);
+        __syncthreads();
+        store(call, of);
+        if (threadIdx.x == 0 && call.workspace.header->end(tag, (u32)tiles(call)))
+            call.workspace.header->reset(tag, call.workspace.key);
+    }
+
+    /// Says where items come from and go, given the digits that vary.
+    static __device__ __forceinline__ void choose_memory(const Call& call, u32 varying,
+                                                         TileOfPass& of) {
+        u32 all = __popc(varying), number = __popc(varying & ((1u << call.pass) - 1));
+        bool to_out = of.to_out = (all - number) % 2 == 1;
+        bool from_given = of.from_given = number == 0 && !begins_in_room(call, all);
+        of.from = from_given ? call.keys : to_out ? call.keys_room : call.keys_out;
+        of.to = to_out ? call.keys_out : call.keys_room;
+        of.last = number + 1 == all;
+        of.number = number;
+    }
+
+    /// Takes the next tile, and returns whether there is one. The first thread gets the tag.
+    static __device__ __forceinline__ bool take_tile(const Call& call, u64& tag, TileOfPass& of) {
+        typename Tile::Shared& shared = Tile::shared();
         if (threadIdx.x == 0) {
             tag = call.workspace.tag();
             shared.tile = call.workspace.header->take(tag);
         }
         Tile::clear_counts();
         __syncthreads();
-        u64 tile = shared.tile, start = tile * TILE;
-        if (tile >= tiles(call)) {
+        of.tile = shared.tile, of.start = of.tile * TILE;
+        if (of.tile >= tiles(call)) {
             if (threadIdx.x == 0) trap("the start of the workspace was overwritten");
-            return;
+            return false;
         }
-        u32 count = call.length - start < TILE ? (u32)(call.length - start) : TILE;
-        bool full = count == TILE;
+        of.count = call.length - of.start < TILE ? (u32)(call.length - of.start) : TILE;
+        of.full = of.count == TILE;
+        return true;
+    }
 
-        // ---- load, and rank in the warp
-        Ranks ranks = Ranks::of(call.order);
-        u32 first = warp_index() * (ROWS * WARP) + Tile::lane(), shift = 8 * call.pass;
-        B key[ROWS];
-        u32 place[ROWS];
-        const B* keys = from + start + first;
+    /// Loads the thread's keys, and packs their digits.
+    static __device__ __forceinline__ void load(const Call& call, TileOfPass& of, B (&key)[ROWS],
+                                                u32 (&ranked)[ROWS]) {
+        Ranks ranks = of.ranks = Ranks::of(call.order);
+        u32 first = of.first = warp_index() * (ROWS * WARP) + Tile::lane(), count = of.count;
+        u32 shift = of.shift = 8 * call.pass;
+        bool full = of.full;
+        const B* keys = of.from + of.start + first;
         if (full) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++) key[row] = keys[row * WARP];
@@ -435,28 +486,38 @@ struct Sorter {
             u32 digit = ranks.digit(key[row], shift);
             // What is not there comes last.
             if (!full && first + row * WARP >= count) digit = SORT_DIGITS - 1;
-            place[row] = Tile::packed(digit);
+            ranked[row] = Tile::packed(digit);
         }
-        Tile::rank_in_warp(place, ROWS);
-        __syncthreads();
+    }
 
-        // ---- tell others how many there are of each digit
-        u32 of_digit = threadIdx.x, sum = Tile::sum_of_warps(), own = sum;
-        if (of_digit == SORT_DIGITS - 1) own -= TILE - count;
-        Count* status = status_of(call, number, tile);
+    /// Tells others how many items there are of the thread's digit, given how many the tile has
+    /// with what fills it up.
+    static __device__ __forceinline__ u32 tell(const Call& call, TileOfPass& of, u32 sum) {
+        u32 of_digit = threadIdx.x, own = sum;
+        if (of_digit == SORT_DIGITS - 1) own -= TILE - of.count;
+        of.status = status_of(call, of.number, of.tile);
         if (of_digit < SORT_DIGITS) {
-            store_relaxed(status + of_digit, (Count)((tile == 0 ? ALL : OWN) | own));
+            store_relaxed(of.status + of_digit, (Count)((of.tile == 0 ? ALL : OWN) | own));
             // Nobody else looks at these in this launch.
-            if (!last) status_of(call, number + 1, tile)[of_digit] = 0;
+            if (!of.last) status_of(call, of.number + 1, of.tile)[of_digit] = 0;
         }
+        return own;
+    }
 
-        // ---- move within the tile
-        u32 digit_start = Tile::start_of_digit(sum);
+    /// Moves keys and values to their places in the tile, given the ranks in the warp.
+    static __device__ __forceinline__ void move_in_tile(const Call& call, const TileOfPass& of,
+                                                        const B (&key)[ROWS], u32 (&place)[ROWS]) {
+        typename Tile::Shared& shared = Tile::shared();
+        u64 start = of.start;
+        u32 first = of.first, count = of.count;
+        bool full = of.full;
         Tile::place(place, ROWS);
 #pragma unroll
         for (int row = 0; row < ROWS; row++) shared.keys[place[row]] = key[row];
         if constexpr (HAS_VALUES<V>) {
-            const V* values = from_given ? call.values : to_out ? call.values_room : call.values_out;
+            const V* values = of.from_given ? call.values
+                              : of.to_out   ? call.values_room
+                                            : call.values_out;
             V value[ROWS];
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
@@ -473,26 +534,35 @@ struct Sorter {
                 if (full || first + row * WARP < count)
                     shared.room.values[place[row]] = value[row];
         }
+    }
 
-        // ---- look back
+    /// Looks back at the tiles before, and finds where the items of the thread's digit go.
+    static __device__ __forceinline__ void look_back(const Call& call, const TileOfPass& of,
+                                                     u32 own, u32 digit_start) {
+        u32 of_digit = threadIdx.x;
         if (of_digit < SORT_DIGITS) {
-            Count before = count_before(call, number, tile, of_digit);
-            if (tile > 0) store_relaxed(status + of_digit, (Count)(ALL | (before + own)));
-            shared.targets[of_digit] =
+            Count before = count_before(call, of.number, of.tile, of_digit);
+            if (of.tile > 0) store_relaxed(of.status + of_digit, (Count)(ALL | (before + own)));
+            Tile::shared().targets[of_digit] =
                 call.bins[call.pass * SORT_DIGITS + of_digit] + before - digit_start;
         }
-        __syncthreads();
+    }
 
-        // ---- store: items of a digit go side by side
-        bool writes_keys = !(last && call.places_only);
+    /// Stores the items of the tile. Those of a digit go side by side.
+    static __device__ __forceinline__ void store(const Call& call, const TileOfPass& of) {
+        typename Tile::Shared& shared = Tile::shared();
+        B* to = of.to;
+        u32 count = of.count;
+        bool full = of.full;
+        bool writes_keys = !(of.last && call.places_only);
         V* values_to = nullptr;
-        if constexpr (HAS_VALUES<V>) values_to = to_out ? call.values_out : call.values_room;
+        if constexpr (HAS_VALUES<V>) values_to = of.to_out ? call.values_out : call.values_room;
 #pragma unroll
         for (int row = 0; row < ROWS; row++) {
             u32 i = threadIdx.x + row * THREADS;
             if (!full && i >= count) break;
             B moved = shared.keys[i];
-            u64 target = shared.targets[ranks.digit(moved, shift)] + i;
+            u64 target = shared.targets[of.ranks.digit(moved, of.shift)] + i;
             if (writes_keys) to[target] = moved;
             if constexpr (HAS_VALUES<V>) {
                 V value = shared.room.values[i];
@@ -504,8 +574,6 @@ struct Sorter {
                 values_to[target] = value;
             }
         }
-        if (threadIdx.x == 0 && call.workspace.header->end(tag, (u32)tiles(call)))
-            call.workspace.header->reset(tag, call.workspace.key);
     }
 
     /// How many items with a digit lie in the tiles before. Whole warps call.
