@@ -429,32 +429,39 @@ struct SegmentedSorter {
         __syncthreads();
     }
 
+    /// What a tile has.
+    struct TilePart {
+        /// The tile's first position, and its length.
+        u64 base;
+        u32 length;
+        /// The first item to sort, and how many there are.
+        u64 begin;
+        u32 count;
+        /// The segment that crosses the first position.
+        CrossingSegment before;
+        /// How often that one moves, how often the one that crosses the end, and where it starts.
+        u32 moves_before, moves_behind;
+        u64 behind_start;
+    };
+
+    /// How many keys a thread loads before it knows what the tile has.
+    static constexpr int EARLY = (TILE - LONG + THREADS - 1) / THREADS;
+
     /// Sorts what a tile has, and notes what crosses its first position.
     template <bool PLACES>
     static __device__ __forceinline__ void sort_tile(const Call& call) {
         TileShared& shared = tile();
-        Room& room = shared.room;
         u64 number = blockIdx.x, base = number * TILE, rest = call.length - base;
         u32 length = rest < TILE ? (u32)rest : TILE;
         Ranks ranks = Ranks::of(call.order);
         // These are in the tile for certain, so their loads do not wait for the search.
-        constexpr int EARLY = (TILE - LONG + THREADS - 1) / THREADS;
         B key[EARLY];
 #pragma unroll
         for (int k = 0; k < EARLY; k++) {
             u32 at = LONG + threadIdx.x + k * THREADS;
             key[k] = at < length ? call.keys[base + at] : (B)0;
         }
-        int warp = warp_index();
-        if (warp < 2) {
-            u64 position = base + (u64)warp * length;
-            u64 segment = segment_from(call.segments, position);
-            if (threadIdx.x % WARP == 0) {
-                shared.segments[warp] = segment;
-                shared.crossings[warp] = crossing(call.segments, segment, position);
-            }
-        }
-        __syncthreads();
+        find_segments(call.segments, base, length);
         u64 first = shared.segments[0], end = shared.segments[1];
         // Offsets that fall may give anything.
         if (end < first) end = first;
@@ -464,8 +471,47 @@ struct SegmentedSorter {
         if (before.is_there() && before.levels == 0) begin = before.end < stop ? before.end : stop;
         if (behind.is_there() && behind.levels == 0) stop = behind.end;
         if (threadIdx.x == 0) call.crossings[number] = before;
-        u32 count = (u32)(stop - begin), skipped = (u32)(begin - base);
-        u32 early = LONG - skipped, late = length - skipped;
+        u32 count = (u32)(stop - begin);
+        TilePart part = {base, length, begin, count, before};
+        bool special = keep_ranks(call, part, ranks, key);
+        bool by_place = __syncthreads_or(special);
+        find_heads(call.segments, first, end, begin, count);
+        if (PLACES || by_place) sort_ranks<true>(count);
+        else sort_ranks<PLACES>(count);
+
+        B sorted[ITEMS];
+        load_sorted(call, part, ranks, by_place, sorted);
+        if (by_place) __syncthreads();
+        part.moves_before = __popc(before.levels);
+        part.moves_behind = __popc(behind.levels);
+        part.behind_start = behind.is_there() ? behind.start : stop;
+        store_sorted<PLACES>(call, part, sorted);
+    }
+
+    /// Finds the segments that start in a tile, and those that cross its ends. All threads call.
+    static __device__ __forceinline__ void find_segments(const Segments& segments, u64 base,
+                                                         u32 length) {
+        TileShared& shared = tile();
+        int warp = warp_index();
+        if (warp < 2) {
+            u64 position = base + (u64)warp * length;
+            u64 segment = segment_from(segments, position);
+            if (threadIdx.x % WARP == 0) {
+                shared.segments[warp] = segment;
+                shared.crossings[warp] = crossing(segments, segment, position);
+            }
+        }
+        __syncthreads();
+    }
+
+    /// Puts the ranks of all items into the room. Returns whether the thread has a key that is not
+    /// that of its rank.
+    static __device__ __forceinline__ bool keep_ranks(const Call& call, const TilePart& part,
+                                                      const Ranks& ranks, const B (&key)[EARLY]) {
+        Room& room = tile().room;
+        u64 begin = part.begin;
+        u32 count = part.count, skipped = (u32)(begin - part.base);
+        u32 early = LONG - skipped, late = part.length - skipped;
         bool special = false;
         auto keep = [&](u32 at, B key) {
             Word rank = ranks.rank(key);
@@ -483,12 +529,16 @@ struct SegmentedSorter {
             if (at < count) keep(at, call.keys[begin + at]);
             else room.ranks[at] = 0;
         }
-        bool by_place = __syncthreads_or(special);
-        find_heads(call.segments, first, end, begin, count);
-        if (PLACES || by_place) sort_ranks<true>(count);
-        else sort_ranks<PLACES>(count);
+        return special;
+    }
 
-        B sorted[ITEMS];
+    /// Loads the keys of the sorted ranks, or makes them.
+    static __device__ __forceinline__ void load_sorted(const Call& call, const TilePart& part,
+                                                       const Ranks& ranks, bool by_place,
+                                                       B (&sorted)[ITEMS]) {
+        Room& room = tile().room;
+        u64 begin = part.begin;
+        u32 count = part.count;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             u32 at = threadIdx.x + k * THREADS;
@@ -496,9 +546,17 @@ struct SegmentedSorter {
             sorted[k] = by_place ? call.keys[begin + room.places[at]]
                                  : key_of(ranks, room.ranks[at]);
         }
-        if (by_place) __syncthreads();
-        u32 moves_before = __popc(before.levels), moves_behind = __popc(behind.levels);
-        u64 behind_start = behind.is_there() ? behind.start : stop;
+    }
+
+    /// Stores the sorted keys to where the first merge reads them, or to where they belong.
+    template <bool PLACES>
+    static __device__ __forceinline__ void store_sorted(const Call& call, const TilePart& part,
+                                                        const B (&sorted)[ITEMS]) {
+        TileShared& shared = tile();
+        Room& room = shared.room;
+        u64 begin = part.begin, behind_start = part.behind_start;
+        u32 count = part.count, moves_before = part.moves_before, moves_behind = part.moves_behind;
+        const CrossingSegment& before = part.before;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             u32 at = threadIdx.x + k * THREADS;
