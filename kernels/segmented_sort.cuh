@@ -614,6 +614,18 @@ struct SegmentedSorter {
         }
     }
 
+    /// What of two runs goes to a tile: items of the first one, and then of the second.
+    struct MergedPart {
+        const B* keys;
+        /// Where the items of each run are, but for what comes before them in the part.
+        u64 a, b;
+        /// How many items are of the first run, and how many there are.
+        u32 half, length;
+
+        /// Where an item is.
+        __device__ __forceinline__ u64 source(u32 at) const { return (at < half ? a : b) + at; }
+    };
+
     /// Moves `length` items of a segment from `begin` on, which are in a tile.
     template <bool PLACES>
     static __device__ __forceinline__ void move(const Call& call, const CrossingSegment& segment,
@@ -637,20 +649,9 @@ struct SegmentedSorter {
             return;
         }
 
-        MergeShared& shared = merging();
-        Room& room = shared.room;
         Ranks ranks = Ranks::of(call.order);
-        auto less = [&](B x, B y) { return ranks.rank(x) < ranks.rank(y); };
-        int warp = warp_index();
-        // The last merge may still read.
-        __syncthreads();
-        if (warp < 2) {
-            u64 found = split_by_warp(less, keys + first, middle - first, keys + middle,
-                                      stop - middle, begin - first + (u64)warp * length);
-            if (threadIdx.x % WARP == 0) shared.splits[warp] = found;
-        }
-        __syncthreads();
-        u64 split = shared.splits[0], a_length = shared.splits[1] - split;
+        find_splits(ranks, keys, first, middle, stop, begin, length);
+        u64 split = merging().splits[0], a_length = merging().splits[1] - split;
         u64 a = first + split, b = middle + (begin - first - split);
         if (a_length > length) {
             // The keys are not sorted: offsets fall. They stay where they are.
@@ -658,8 +659,43 @@ struct SegmentedSorter {
             a_length = length;
         }
         u32 half = (u32)a_length;
-        b -= half;
-        auto source = [&](u32 at) { return (at < half ? a : b) + at; };
+        MergedPart part = {keys, a, b - half, half, length};
+        bool special = load_runs<PLACES>(part, ranks);
+        bool by_place = __syncthreads_or(special);
+        if (!PLACES && by_place) {
+            Room& room = merging().room;
+            for (u32 at = threadIdx.x; at < length; at += MERGE_THREADS) room.places[at] = (u16)at;
+            __syncthreads();
+        }
+        if (PLACES || by_place) merge_room<true>(half, length);
+        else merge_room<PLACES>(half, length);
+        store_merged<PLACES>(call, part, ranks, by_place, to, places, begin, moves);
+    }
+
+    /// Finds where the output from `begin` on begins and ends in the first of two runs, which meet
+    /// at `middle`. All threads call.
+    static __device__ __forceinline__ void find_splits(const Ranks& ranks, const B* keys, u64 first,
+                                                       u64 middle, u64 stop, u64 begin,
+                                                       u32 length) {
+        auto less = [&](B x, B y) { return ranks.rank(x) < ranks.rank(y); };
+        int warp = warp_index();
+        // The last merge may still read.
+        __syncthreads();
+        if (warp < 2) {
+            u64 found = split_by_warp(less, keys + first, middle - first, keys + middle,
+                                      stop - middle, begin - first + (u64)warp * length);
+            if (threadIdx.x % WARP == 0) merging().splits[warp] = found;
+        }
+        __syncthreads();
+    }
+
+    /// Puts the ranks of a part's items into the room. Returns whether the thread has a key that is
+    /// not that of its rank.
+    template <bool PLACES>
+    static __device__ __forceinline__ bool load_runs(const MergedPart& part, const Ranks& ranks) {
+        Room& room = merging().room;
+        const B* keys = part.keys;
+        u32 length = part.length;
         bool special = false;
         // So many loads are under way at once.
         constexpr u32 AT_ONCE = 8;
@@ -669,7 +705,7 @@ struct SegmentedSorter {
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; k++) {
                 u32 at = i + k * MERGE_THREADS;
-                if (at < length) key[k] = keys[source(at)];
+                if (at < length) key[k] = keys[part.source(at)];
             }
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; k++) {
@@ -681,16 +717,20 @@ struct SegmentedSorter {
                 if constexpr (PLACES) room.places[at] = (u16)at;
             }
         }
-        bool by_place = __syncthreads_or(special);
-        if (!PLACES && by_place) {
-            for (u32 at = threadIdx.x; at < length; at += MERGE_THREADS) room.places[at] = (u16)at;
-            __syncthreads();
-        }
-        if (PLACES || by_place) merge_room<true>(half, length);
-        else merge_room<PLACES>(half, length);
+        return special;
+    }
+
+    /// Stores a part that is merged in the room, from position `begin` on.
+    template <bool PLACES>
+    static __device__ __forceinline__ void store_merged(const Call& call, const MergedPart& part,
+                                                        const Ranks& ranks, bool by_place, B* to,
+                                                        const Place* places, u64 begin, u32 moves) {
+        Room& room = merging().room;
+        const B* keys = part.keys;
+        u32 length = part.length;
 #pragma unroll 4
         for (u32 at = threadIdx.x; at < length; at += MERGE_THREADS) {
-            u64 from = PLACES || by_place ? source(room.places[at]) : 0;
+            u64 from = PLACES || by_place ? part.source(room.places[at]) : 0;
             to[at] = by_place ? keys[from] : key_of(ranks, room.ranks[at]);
             if constexpr (PLACES) put_place(call, begin + at, moves, places[from]);
         }
