@@ -195,6 +195,42 @@ struct Select {
         return {start, (int)Folded::count(sum), 0, 0, 0};
     }
 
+    /// How many items of ROWS rows are kept. Counts of rows share words on their way over the lanes.
+    template <int RUN, int ROWS>
+    struct KeptCounts {
+        static constexpr int BITS = RUN <= 4 ? 8 : 16, PER_WORD = 32 / BITS;
+        static constexpr int WORDS = (ROWS + PER_WORD - 1) / PER_WORD;
+        static constexpr u32 MASK = (1u << BITS) - 1;
+
+        /// In the lanes before, and in all lanes.
+        u32 before[WORDS], counts[WORDS];
+
+        /// Counts, given what is kept of the lane's items. All lanes call.
+        __device__ __forceinline__ void count(const u32 (&kept)[ROWS]) {
+            int lane = threadIdx.x % WARP;
+#pragma unroll
+            for (int word = 0; word < WORDS; word++) {
+                u32 own = 0;
+#pragma unroll
+                for (int i = 0; i < PER_WORD; i++)
+                    if (word * PER_WORD + i < ROWS)
+                        own |= (u32)__popc(kept[(word * PER_WORD + i) % ROWS]) << i * BITS;
+                u32 sum = own;
+#pragma unroll
+                for (int lanes = 1; lanes < WARP; lanes *= 2) {
+                    u32 other = __shfl_up_sync(ALL_LANES, sum, lanes);
+                    if (lane >= lanes) sum += other;
+                }
+                before[word] = sum - own;
+                counts[word] = shuffle(sum, WARP - 1);
+            }
+        }
+        /// A row's count, of the lanes before or of all lanes.
+        static __device__ __forceinline__ int of_row(const u32 (&words)[WORDS], int row) {
+            return (int)(words[row / PER_WORD] >> row % PER_WORD * BITS & MASK);
+        }
+    };
+
     /// Packs what is kept of rows into the warp's room, behind what it has kept so far. The room
     /// may be the chunk itself: no more is kept of rows than was read. With SPLITS these must be
     /// all rows of the chunk then. The rows start at item `first` of the tile, of which only
@@ -212,32 +248,12 @@ struct Select {
             there[k] = whole ? FlagBits<RUN, ROWS>::ALL : flags.present(k, elements - first);
             kept[k] = flags.row(k) & there[k];
         }
-        // Counts of rows share words on their way over the lanes.
-        constexpr int BITS = RUN <= 4 ? 8 : 16, PER_WORD = 32 / BITS;
-        constexpr int WORDS = (ROWS + PER_WORD - 1) / PER_WORD;
-        u32 before[WORDS], counts[WORDS];
-#pragma unroll
-        for (int word = 0; word < WORDS; word++) {
-            u32 own = 0;
-#pragma unroll
-            for (int i = 0; i < PER_WORD; i++)
-                if (word * PER_WORD + i < ROWS)
-                    own |= (u32)__popc(kept[(word * PER_WORD + i) % ROWS]) << i * BITS;
-            u32 sum = own;
-#pragma unroll
-            for (int lanes = 1; lanes < WARP; lanes *= 2) {
-                u32 other = __shfl_up_sync(ALL_LANES, sum, lanes);
-                if (lane >= lanes) sum += other;
-            }
-            before[word] = sum - own;
-            counts[word] = shuffle(sum, WARP - 1);
-        }
+        KeptCounts<RUN, ROWS> in_row;
+        in_row.count(kept);
         __syncwarp();  // all lanes have read these rows
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            constexpr u32 MASK = (1u << BITS) - 1;
-            int shift = k % PER_WORD * BITS,
-                place = chunk.kept + (int)(before[k / PER_WORD] >> shift & MASK);
+            int place = chunk.kept + in_row.of_row(in_row.before, k);
             int at = place * (int)sizeof(T), run = chunk.read + (k * WARP + lane) * RUN;
             int other = (chunk.in_all + run - place) * (int)sizeof(T);
             u16* position = positions_of(store) + place;
@@ -256,7 +272,7 @@ struct Select {
                     }
                 }
             }
-            chunk.kept += (int)(counts[k / PER_WORD] >> shift & MASK);
+            chunk.kept += in_row.of_row(in_row.counts, k);
         }
         chunk.read += ALL;
         if constexpr (SPLITS || MEASURES) {
