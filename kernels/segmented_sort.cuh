@@ -543,8 +543,8 @@ struct SegmentedSorter {
         for (int k = 0; k < ITEMS; k++) {
             u32 at = threadIdx.x + k * THREADS;
             if (at >= count) break;
-            sorted[k] = by_place ? call.keys[begin + room.places[at]]
-                                 : key_of(ranks, room.ranks[at]);
+            sorted[k] =
+                by_place ? call.keys[begin + room.places[at]] : key_of(ranks, room.ranks[at]);
         }
     }
 
@@ -562,9 +562,9 @@ struct SegmentedSorter {
             u32 at = threadIdx.x + k * THREADS;
             if (at >= count) break;
             u64 position = begin + at;
-            u32 moves = position < before.end       ? moves_before
+            u32 moves = position < before.end      ? moves_before
                         : position >= behind_start ? moves_behind
-                                                    : 0;
+                                                   : 0;
             keys_after(call, moves)[position] = sorted[k];
             if constexpr (PLACES) {
                 u64 place = room.places[at] - shared.heads.start(at);

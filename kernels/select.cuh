@@ -195,7 +195,8 @@ struct Select {
         return {start, (int)Folded::count(sum), 0, 0, 0};
     }
 
-    /// How many items of ROWS rows are kept. Counts of rows share words on their way over the lanes.
+    /// How many items of each of ROWS rows are kept. The counts share words on their way over the
+    /// lanes.
     template <int RUN, int ROWS>
     struct KeptCounts {
         static constexpr int BITS = RUN <= 4 ? 8 : 16, PER_WORD = 32 / BITS;

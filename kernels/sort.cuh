@@ -253,16 +253,8 @@ struct Sorter {
         }
     }
 
-    static __device__ __forceinline__ void count(const Call& call) {
-        CountShared& shared = count_shared();
-        u32* counts = &shared.counts[0][0][0];
-        for (u32 i = threadIdx.x; i < PASSES * SORT_DIGITS * COLUMNS; i += blockDim.x) counts[i] = 0;
-        u64 first = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-        u64 step = (u64)gridDim.x * blockDim.x;
-        u64 words = tiles(call) * SORT_DIGITS;
-        for (u64 i = first; i < words; i += step) call.status[i] = 0;
-        __syncthreads();
-
+    /// Counts the digits of the keys that a thread reads: every `step`-th word, from `first` on.
+    static __device__ __forceinline__ void count_keys(const Call& call, u64 first, u64 step) {
         Ranks ranks = Ranks::of(call.order);
         // Whole words of 16 bytes, two at a time, from the first aligned one on.
         constexpr int IN_WORD = 16 / (int)sizeof(B);
@@ -289,6 +281,20 @@ struct Sorter {
         u64 rest = call.length - whole * IN_WORD;
         for (u64 i = first; i < rest; i += step)
             count_key(ranks, call.keys[i < head ? i : i + whole * IN_WORD]);
+    }
+
+    static __device__ __forceinline__ void count(const Call& call) {
+        CountShared& shared = count_shared();
+        u32* counts = &shared.counts[0][0][0];
+        for (u32 i = threadIdx.x; i < PASSES * SORT_DIGITS * COLUMNS; i += blockDim.x)
+            counts[i] = 0;
+        u64 first = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+        u64 step = (u64)gridDim.x * blockDim.x;
+        u64 words = tiles(call) * SORT_DIGITS;
+        for (u64 i = first; i < words; i += step) call.status[i] = 0;
+        __syncthreads();
+
+        count_keys(call, first, step);
         __syncthreads();
 
         for (u32 i = threadIdx.x; i < PASSES * SORT_DIGITS; i += blockDim.x) {
@@ -531,8 +537,7 @@ struct Sorter {
             }
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
-                if (full || first + row * WARP < count)
-                    shared.room.values[place[row]] = value[row];
+                if (full || first + row * WARP < count) shared.room.values[place[row]] = value[row];
         }
     }
 

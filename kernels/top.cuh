@@ -244,14 +244,13 @@ struct TopK {
         return digit;
     }
 
-    /// A bound that admits at least the first k, and at most `room`; all of them if there are no
-    /// more. `room` is not below k. All threads call, and get it. Blocks may be of any size from
-    /// DIGITS threads on.
+    /// The bits that any rank has and those that all have, and how many items are there. All
+    /// threads call, and get it.
     template <class Reader>
-    static __device__ __forceinline__ Ranked narrow(const Reader& reader, u64 k, u64 room) {
+    static __device__ __forceinline__ void fold_ranks(const Reader& reader, B& any, B& all,
+                                                      u64& there) {
         Shared& s = shared();
-        B any = 0, all = LAST;
-        u64 there = 0;
+        any = 0, all = LAST, there = 0;
         for (u64 i = threadIdx.x; i < reader.count; i += blockDim.x) {
             Ranked item;
             if (!reader.get(i, item)) continue;
@@ -277,6 +276,16 @@ struct TopK {
             there += s.sums[warp];
         }
         __syncthreads();
+    }
+
+    /// A bound that admits at least the first k, and at most `room`; all of them if there are no
+    /// more. `room` is not below k. All threads call, and get it. Blocks may be of any size from
+    /// DIGITS threads on.
+    template <class Reader>
+    static __device__ __forceinline__ Ranked narrow(const Reader& reader, u64 k, u64 room) {
+        B any, all;
+        u64 there;
+        fold_ranks(reader, any, all, there);
         if (there <= room) return Ranked::none();
 
         u64 below = 0, inside = there;
