@@ -268,7 +268,7 @@ fn any_number_of_ranks() {
 
 #[test]
 fn every_cut_of_short_arrays() {
-    for len in 0..=5 {
+    for len in 0..=4 {
         for set in 0_usize..1 << len {
             let cuts = (0..len).filter(|i| set >> i & 1 == 1);
             let bounds: Vec<_> = std::iter::once(0).chain(cuts).chain([len]).collect();
