@@ -8,7 +8,7 @@
 //!
 //! That takes two minutes on two cores, so a plain `cargo test` leaves it out. To run it: `cargo
 //! test -p warpfold-programs`. It needs a C++ compiler. `WARPFOLD_SEED=7` makes other functions and
-//! arguments, `WARPFOLD_PROGRAMS=200` fewer functions; CI makes 750. What the translation learns,
+//! arguments, `WARPFOLD_PROGRAMS=200` fewer functions; CI makes 500. What the translation learns,
 //! `generator/` must learn too.
 
 mod compiler;
