@@ -23,7 +23,7 @@ pub(crate) fn used_workspace(bytes: usize) -> Vec<u8> {
     used_workspace_of(KEY, bytes)
 }
 
-/// A workspace as earlier launches left it, for a key and tag of one's own.
+/// A workspace with what earlier launches left in it. The caller chooses its key and tag.
 pub(crate) fn used_workspace_of(key: WorkspaceKey, bytes: usize) -> Vec<u8> {
     let mut words = Vec::from(key.header());
     for packet in 0_u64.. {
